@@ -19,8 +19,8 @@ NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typede
 SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::|Interruptible)?Condition\b"
                   r"|(?:boost::|std::)condition_variable)")
 # Types whose members lock a mutex of their own, use none, or require the engine mutex.
-OWN_MUTEX = {"BackgroundWork", "BlockingCall", "ClientRecords", "DelayMarkerClock", "DriverQueue", "EngineMutex", "Listeners", "LocalReplyThread",
-             "NodeDeleter", "NodeDeletions", "SerialExecutor", "SessionThread", "std::stop_source"}
+OWN_MUTEX = {"BackgroundWork", "BlockingCall", "Cleaner", "ClientRecords", "DelayMarkerClock", "DriverQueue", "EngineMutex", "Listeners", "LocalReplyThread",
+             "SerialExecutor", "SessionThread", "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"
 PROCESSING = "used only by the thread that processes the queue of events"
 IN_SECTION = "used in a Section of FakeWorld"

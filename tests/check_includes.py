@@ -64,9 +64,13 @@ EXCEPTIONS = {
 }
 
 
-# A lock node, its parts, and the contenders that wait for it or hold it.
-TOGETHER = {"zklock/engine/" + name: "zklock/engine/lock_node"
-            for name in ("contender", "line", "node_watches", "downgrade")}
+TOGETHER = {
+    # A lock node, its parts, and the contenders that wait for it or hold it.
+    **{"zklock/engine/" + name: "zklock/engine/lock_node"
+       for name in ("contender", "line", "node_watches", "downgrade")},
+    "zklock/engine/session/cleaner": "zklock/engine/session/engine_context",
+    "zklock/engine/session/engine_lock": "zklock/engine/session/engine_context",
+}
 
 # Headers outside the project. Public headers have the standard library only.
 ONLY_STANDARD = (PUBLIC, PUBLIC_TESTING, "zklock/core")

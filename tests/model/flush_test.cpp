@@ -281,10 +281,9 @@ TEST_F(RefusedDelete, UnknownPath_IsTriedAgain) {
     ASSERT_EQ(ensemble().set_acl("/locks/b", {.everyone = all}), Status::ok);
   };
   permit(AclEntry::all & ~AclEntry::remove);
-  lock_.core(0).deletions().begin(client(0).session(), {.path = "/locks/b/lock-0000000000"},
-                                  detail::NodeDeleter::FirstStep::delete_now);
+  lock_.core(0).remove(client(0).session(), "/locks/b/lock-0000000000");
   run();
-  EXPECT_EQ(lock_.core(0).deletions().refused(), 1U);
+  EXPECT_EQ(lock_.core(0).metrics().refused_deletes, 1U);
   permit(AclEntry::all);
   EXPECT_FALSE(flushed()) << "it has no reply yet";
   run();

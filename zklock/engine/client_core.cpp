@@ -85,6 +85,11 @@ std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
   return alive;
 }
 
+std::size_t ClientCore::refused_deletes() {
+  const EngineLock lock({*this});
+  return cleaner().refused();
+}
+
 bool ClientCore::wait_until_connected(Deadline deadline) {
   check_usable("connect", hosts());
   {
@@ -105,7 +110,10 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 
 bool ClientCore::flush(Deadline deadline) {
   for (const auto& path_lock : path_locks()) path_lock->settle();
-  deletions().retry_all();
+  {
+    const EngineLock lock({*this});
+    cleaner().retry_all();
+  }
   return closed() || work().wait(deadline);
 }
 
@@ -136,7 +144,10 @@ void ClientCore::on_suspended(SessionId session) {
 
 void ClientCore::on_ended(SessionId session, core::Status why) {
   keeper().on_ended(session);
-  deletions().session_ended(session);
+  {
+    const EngineLock lock({*this});
+    cleaner().session_ended(session);
+  }
   const Instant now = scheduler().now();
   {
     const client::MutexLock guard(mutex_);

@@ -61,14 +61,13 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   void on_ended(SessionId session, core::Status why) override;
   void on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) override;
 
-  // NodeDeletions::Host.
-  void deletion_refused(const std::string& path, const std::string& node,
-                        const std::string& cause) override;
-
  private:
   ClientCore(Ports ports, Settings settings);
   std::vector<std::shared_ptr<PathLock>> path_locks();
+  std::size_t refused_deletes();
   bool describe_wait(const core::LockPath& path) override;
+  void deletion_refused(const std::string& path, const std::string& node,
+                        const std::string& cause) override;
 
   Listeners<ConnectionState> listeners_;
   std::atomic<bool> describes_wait_{false};

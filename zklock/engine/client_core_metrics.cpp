@@ -76,7 +76,7 @@ ClientMetrics ClientCore::metrics() {
   all.heartbeat_failures = keeper().heartbeat_failures();
   all.low_leases = keeper().low_leases();
   all.pending_deletes = work().size();
-  all.refused_deletes = deletions().refused();
+  all.refused_deletes = refused_deletes();
   const client::CoordinatorStats stats = coordinator().stats();
   all.requests = by_name(stats);
   all.node_bytes = stats.node_bytes;
@@ -101,7 +101,7 @@ Health ClientCore::health() {
   facts.closed = closed();
   facts.timeout = keeper().timeout();
   facts.lease_left = keeper().lease_remaining();
-  facts.refused_deletes = deletions().refused();
+  facts.refused_deletes = refused_deletes();
   facts.connection_problem = coordinator().connection_problem();
   const client::CoordinatorStats stats = coordinator().stats();
   facts.node_bytes = stats.node_bytes;

@@ -101,9 +101,8 @@ void LateCreates::inspected(const client::Reply& reply) {
                " late, after its create had been abandoned; it is being deleted, no action is "
                "needed");
     // With care, because the name may be another znode's by then.
-    path_.core().deletions().begin(session_,
-                                   {.path = path_.path().child(node), .token = reply.token},
-                                   NodeDeleter::FirstStep::look);
+    path_.core().cleaner().remove(
+        session_, {.path = path_.path().child(node), .token = reply.token}, Cleaner::Step::looking);
   }
   inspect_next();
 }

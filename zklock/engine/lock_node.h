@@ -167,7 +167,6 @@ class LockNode final : private CreateLimiter::Waiter,
   friend class Line;
   friend class NodeWatches;
   using Effect = core::AcquireEffect;
-  using SiblingNode = NodeDeleter::SiblingNode;
 
   // Called by the path lock.
   /// Returns whether the line retains the granted lock node without a contender in it.
@@ -316,7 +315,7 @@ class LockNode final : private CreateLimiter::Waiter,
   bool mark_hold();
   std::string hold_marker_path() const;
   /// Returns the hold marker if the caller must delete it, and forgets it.
-  std::optional<SiblingNode> take_hold_marker();
+  std::optional<Cleaner::Sibling> take_hold_marker();
   client::RequestId submit(client::Operation operation, SessionId session,
                            client::ReplyHandler handler);
   void grant();
@@ -329,10 +328,10 @@ class LockNode final : private CreateLimiter::Waiter,
   bool goes_by_number() const noexcept;
   /// Returns false if probably no other contender waits for the lock node, which is being released.
   bool may_be_awaited() const;
-  NodeDeleter::FirstStep first_step_for(RemovalCause cause) const;
+  Cleaner::Step first_step_for(RemovalCause cause) const;
   std::function<void()> on_removed(RemovalCause cause) const;
   /// Returns the znodes that the caller must delete with its znode, and forgets them.
-  std::vector<SiblingNode> take_siblings();
+  std::vector<Cleaner::Sibling> take_siblings();
 
   struct Delays {
     std::string unwanted_marker;

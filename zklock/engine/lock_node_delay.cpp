@@ -38,7 +38,9 @@ void LockNode::cancel_lock_delay() {
 // The name is kept: a release before this delete has ended must delete the marker too.
 void LockNode::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
-  core().remove(fsm_.node().session(), path_->path().child(unwanted_delay_marker()), work);
+  core().cleaner().remove(fsm_.node().session(),
+                          {.path = path_->path().child(unwanted_delay_marker())},
+                          Cleaner::Step::deleting, {}, work);
 }
 
 std::string LockNode::take_unwanted_delay_marker() {

@@ -29,11 +29,11 @@ std::string LockNode::hold_marker_path() const {
   return path_->path().child(marker.name());
 }
 
-std::optional<NodeDeleter::SiblingNode> LockNode::take_hold_marker() {
+std::optional<Cleaner::Sibling> LockNode::take_hold_marker() {
   using Removal = core::HoldMarkerState::Removal;
   const Removal how = holding_ ? holding_->marker.on_release() : Removal::none;
   if (how == Removal::none) return std::nullopt;
-  return SiblingNode{.path = hold_marker_path(), .may_be_missing = how == Removal::after_node};
+  return Cleaner::Sibling{.path = hold_marker_path(), .may_be_missing = how == Removal::after_node};
 }
 
 }  // namespace zklock::detail

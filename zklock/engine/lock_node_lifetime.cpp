@@ -257,8 +257,8 @@ void LockNode::delete_with_node(std::string path) {
   if (std::ranges::find(paths, path) == paths.end()) paths.push_back(std::move(path));
 }
 
-std::vector<NodeDeleter::SiblingNode> LockNode::take_siblings() {
-  std::vector<SiblingNode> siblings;
+std::vector<Cleaner::Sibling> LockNode::take_siblings() {
+  std::vector<Cleaner::Sibling> siblings;
   if (holding_) {
     for (std::string& path : std::exchange(holding_->siblings, {})) {
       siblings.push_back({std::move(path), fsm_.node().token()});
@@ -327,15 +327,16 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
     // Only a downgrade has two names. So on_removed() reports one delete at most.
     assert(names.size() < 2 || !is_mutex());
     for (const std::string& name : names) {
-      core().deletions().begin(fsm_.node().session(),
-                               {.path = path_->child(name),
-                                .token = fsm_.node().token(),
-                                .siblings = take_siblings(),
-                                .is_downgraded = has_downgraded() || name != fsm_.node().name()},
-                               first_step_for(cause), on_removed(cause), work);
+      core().cleaner().remove(fsm_.node().session(),
+                              {.path = path_->child(name),
+                               .token = fsm_.node().token(),
+                               .siblings = take_siblings(),
+                               .is_downgraded = has_downgraded() || name != fsm_.node().name()},
+                              first_step_for(cause), on_removed(cause), work);
     }
   } else if (auto hold_marker = take_hold_marker()) {
-    core().remove(fsm_.node().session(), std::move(hold_marker->path), work);
+    core().cleaner().remove(fsm_.node().session(), {.path = std::move(hold_marker->path)},
+                            Cleaner::Step::deleting, {}, work);
   }
   end_watches();
   requeue_behind();
@@ -350,35 +351,35 @@ std::function<void()> LockNode::on_removed(RemovalCause cause) const {
 }
 
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
-NodeDeleter::FirstStep LockNode::first_step_for(RemovalCause cause) const {
+Cleaner::Step LockNode::first_step_for(RemovalCause cause) const {
   const bool may_be_anothers =
       is_name_unknown() || is_unseen() || path_->is_stale(fsm_.node().token());
-  if (may_be_anothers) return NodeDeleter::FirstStep::look;
+  if (may_be_anothers) return Cleaner::Step::looking;
   switch (cause) {
     case RemovalCause::release: {
       const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !has_downgraded();
       const bool announces = core().settings().announces && is_followed && may_be_awaited();
-      return announces ? NodeDeleter::FirstStep::announce : NodeDeleter::FirstStep::delete_now;
+      return announces ? Cleaner::Step::announcing : Cleaner::Step::deleting;
     }
     case RemovalCause::unannounced_release:
-    case RemovalCause::unfinished_release: return NodeDeleter::FirstStep::delete_now;
+    case RemovalCause::unfinished_release: return Cleaner::Step::deleting;
     case RemovalCause::loss:
     case RemovalCause::idle_lapse:
-    case RemovalCause::already_deleted: return NodeDeleter::FirstStep::look;
+    case RemovalCause::already_deleted: return Cleaner::Step::looking;
   }
-  return NodeDeleter::FirstStep::look;
+  return Cleaner::Step::looking;
 }
 
 // A machine's node that is no delay marker is the own znode. A delay marker has a unique name, so its
 // czxid need not be checked.
 void LockNode::remove_node(const Effect& effect) {
   watches_.forget_own();
-  NodeDeleter::Node node{.path = path_->child(effect.text)};
+  Cleaner::Node node{.path = path_->child(effect.text)};
   if (!core::DelayMarker::parse(effect.text)) node.token = fsm_.node().token();
   if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
   const bool looks = effect.reads_first || (is_unseen() && node.token != FencingToken{});
-  const auto first_step = looks ? NodeDeleter::FirstStep::look : NodeDeleter::FirstStep::delete_now;
-  core().deletions().begin(effect.session, std::move(node), first_step, {}, work_);
+  const auto first_step = looks ? Cleaner::Step::looking : Cleaner::Step::deleting;
+  core().cleaner().remove(effect.session, std::move(node), first_step, {}, work_);
 }
 
 }  // namespace zklock::detail

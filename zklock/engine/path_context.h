@@ -42,7 +42,7 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   const core::LockPath& path() const noexcept { return path_; }
   std::string child(std::string_view name) const { return path_.child(name); }
   /// Returns what an EngineLock enters for this path.
-  EngineLock::Entry entry() const noexcept { return {*core_, *this}; }
+  EngineLock::Entry entry() const noexcept { return {*core_, this}; }
   /// Logs a warning about this lock path. The calling thread may hold any mutex.
   void warn(const std::string& text) const {
     core_->warn(core::log_line("lock", path_.str(), text, {}));

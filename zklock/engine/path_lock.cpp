@@ -82,7 +82,7 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
     present->join(call, request.rule);
     return std::nullopt;
   }
-  if (auto refused = core().deletions().retry(path())) {
+  if (auto refused = core().cleaner().retry(path())) {
     call->complete({.error = std::move(refused)});
     return std::nullopt;
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/process_identity.h"
 
 namespace zklock::detail {
@@ -31,8 +32,7 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       log_(settings_.log ? std::make_shared<LimitedLog>(settings_.log, *ports_.scheduler)
                          : nullptr),
       records_{.labels = {}, .deadlocks = {}, .callbacks = {}, .hosts = HostsText(settings_.hosts)},
-      keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)),
-      deletions_(*ports_.coordinator, *ports_.scheduler, *this) {}
+      keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)) {}
 
 void EngineContext::check_usable(const char* operation, const std::string& path) const {
   if (forked()) throw Error(Errc::forked, operation, path);
@@ -51,9 +51,8 @@ void EngineContext::finish_log() noexcept {
 }
 
 void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {
-  if (session == SessionId{}) return;  // the znode ended with its session
-  deletions_.begin(session, {.path = std::move(path)}, NodeDeleter::FirstStep::delete_now, {},
-                   work);
+  const EngineLock lock({*this});
+  cleaner_.remove(session, {.path = std::move(path)}, Cleaner::Step::deleting, {}, work);
 }
 
 void EngineContext::record_counter_end(const core::LockPath& path, bool ended) {

@@ -21,6 +21,7 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/session/background_work.h"
+#include "zklock/engine/session/cleaner.h"
 #include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/engine_mutex.h"
@@ -29,7 +30,6 @@
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/limited_log.h"
-#include "zklock/engine/session/node_deletions.h"
 #include "zklock/engine/session/running_callbacks.h"
 #include "zklock/engine/session/thread_name.h"
 #include "zklock/error.h"
@@ -132,8 +132,7 @@ class PathFacts {
 /// work and the identity.
 ///
 /// Thread-safety: any thread may call any member.
-class EngineContext : public NodeDeletions::Host,
-                      public std::enable_shared_from_this<EngineContext> {
+class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
   /// Enough to keep the ensemble busy: it executes fewer than 100 creates in a round trip of one
   /// millisecond.
@@ -176,10 +175,10 @@ class EngineContext : public NodeDeletions::Host,
   LeaseKeeper& keeper() noexcept { return *keeper_; }
   PathFacts& path_facts() noexcept { return path_facts_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
-  NodeDeletions& deletions() noexcept { return deletions_; }
+  /// REQUIRES for its members: the engine mutex is held.
+  Cleaner& cleaner() noexcept { return cleaner_; }
   ClientRecords& records() noexcept { return records_; }
-  /// Deletes the znode by NodeDeleter::FirstStep::delete_now. Does nothing if `session` is 0: the
-  /// session has ended, and its znode with it.
+  /// Locks the engine mutex, and calls Cleaner::remove() with Cleaner::Step::deleting.
   void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
   const Settings& settings() const noexcept { return settings_; }
 
@@ -200,18 +199,18 @@ class EngineContext : public NodeDeletions::Host,
   /// Calls `listener` for each new session from now on, while it exists.
   void add_session_listener(const std::shared_ptr<NewSessionListener>& listener);
 
-  bool closed() const noexcept final { return closed_.load(std::memory_order_acquire); }
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
   /// Returns whether this process is a fork()ed child of the process that made the client.
   bool forked() const noexcept { return fork_guard_.forked(); }
   /// Throws Error(forked | closed).
   void check_usable(const char* operation, const std::string& path) const;
 
-  BackgroundWork& work() noexcept final { return work_; }
+  BackgroundWork& work() noexcept { return work_; }
   /// Returns whether a line of this level is logged. A caller that formats a line checks it first.
   bool logs(LogLevel level) const noexcept { return log_ && log_->accepts(level); }
   /// Adds a line to the log; see LimitedLog::add(). The calling thread may hold any mutex.
   void log(LimitedLog::Line line) const noexcept;
-  void warn(const std::string& text) const noexcept final { log({.text = text}); }
+  void warn(const std::string& text) const noexcept { log({.text = text}); }
 
  protected:
   const Ports& ports() const noexcept { return ports_; }
@@ -223,15 +222,14 @@ class EngineContext : public NodeDeletions::Host,
   /// Begins to describe in the log what the contenders of this client at `path` wait for. Returns
   /// false, without effect, while another description is under way. The mutex of a path may be held.
   virtual bool describe_wait(const core::LockPath& path) = 0;
+  /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
+  /// acquire would wait behind that znode. Called with no lock held.
+  virtual void deletion_refused(const std::string& path, const std::string& node,
+                                const std::string& cause) = 0;
 
  private:
   friend class PathLock;  // calls describe_wait()
-  // NodeDeletions::Host.
-  std::weak_ptr<void> weak_host() noexcept final { return weak_from_this(); }
-  std::string_view user() const noexcept final { return settings_.user; }
-  bool is_current(SessionId session) const noexcept final {
-    return !closed() && keeper_->session() == session;
-  }
+  friend class Cleaner;   // calls deletion_refused()
 
   const Ports ports_;
   EngineMutex engine_mutex_;
@@ -245,7 +243,7 @@ class EngineContext : public NodeDeletions::Host,
   ClientRecords records_;
   DelayMarkerClock delay_marker_clock_;
   const std::shared_ptr<LeaseKeeper> keeper_;
-  NodeDeletions deletions_;
+  Cleaner cleaner_{*this};
   PathFacts path_facts_;
   std::atomic<bool> closed_{false};
 

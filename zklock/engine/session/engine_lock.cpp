@@ -15,13 +15,13 @@ EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
   assert(!EngineMutex::is_any_held_here());
   entry_.core.mutex().mutex_.lock();
   EngineMutex::held_here = &entry_.core.mutex();
-  assert((entry_.state.assert_invariants(), true));
+  if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
 }
 
 EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   if (std::uncaught_exceptions() > exceptions_) std::terminate();
   EngineMutex& mutex = entry_.core.mutex();
-  assert((entry_.state.assert_invariants(), true));
+  if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
   auto tasks = mutex.after_unlock_.take();
   EngineMutex::held_here = nullptr;
   if (tasks.empty()) {

@@ -26,10 +26,11 @@ class EngineLock {
    protected:
     ~State() = default;
   };
-  /// The client and the path that are entered. REQUIRES: both exist while the EngineLock does.
+  /// The client that is entered, and the path, if it is one. REQUIRES: both exist while the
+  /// EngineLock does.
   struct Entry {
     EngineContext& core;
-    const State& state;
+    const State* state = nullptr;
   };
 
   explicit EngineLock(Entry entry);
