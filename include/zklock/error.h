@@ -63,9 +63,9 @@ enum class Errc {
   too_many_watches,
   /// The connection string's chroot does not exist.
   no_chroot,
-  /// The process lacks something that a Client needs. The system provides no thread or descriptor for
-  /// it. Or TLS is not possible: the ZooKeeper client library was built without it, or the process may
-  /// open more than 1024 descriptors.
+  /// The process lacks something that a Client needs. The system provides no thread or descriptor
+  /// for it. Or TLS is not possible: the ZooKeeper client library was built without it, or the
+  /// process may open more than 1024 descriptors.
   unsupported,
   /// Any other reply of the servers; the text names it.
   server_error,
@@ -113,8 +113,8 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, Errc code);
 /// An acquiring call that throws an Error has acquired nothing. Its znode is deleted, or the client
 /// is deleting it in the background. At the latest it is deleted with the session.
 ///
-/// If memory runs out, the process terminates, or a call throws std::bad_alloc before it has begun. A
-/// constructor throws std::bad_alloc, and leaves nothing behind.
+/// If memory runs out, the process terminates, or a call throws std::bad_alloc and has acquired
+/// nothing. A constructor throws std::bad_alloc, and leaves nothing behind.
 ///
 /// Thread-safety: a value; copies share their immutable text, and copying does not throw.
 class ZKLOCK_EXPORT Error : public std::system_error {

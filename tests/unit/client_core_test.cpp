@@ -73,7 +73,8 @@ TEST(ClientCore, LateReply_CanBeTheLastUser) {
   EXPECT_NO_THROW(destroyed.get());
 }
 
-/// Calls `task` when an EngineLock has ended, and then another task. Returns whether that one has run.
+/// Calls `task` when an EngineLock has ended, and then another task. Returns whether that one has
+/// run.
 bool runs_after(const EngineMutex::Task& task) {
   const auto core = ClientCore::make(ports(nullptr), {});
   const auto path_lock = core->path_lock(core::LockPath("/lock"));

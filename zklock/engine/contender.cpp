@@ -155,6 +155,7 @@ void Contender::on_ended() {
   patient.rule = rule_for(waiting);
   patient.gate = terms.gate;
   patient.wait = true;
+  patient.count_children = !path_->omits_count();
   patient.always_list = static_cast<bool>(terms.event_sink);
   // With a gate, or as a reader among writers, it needs a lock node of its own.
   const bool shares = !terms.gate && patient.rule == policy().rule;

@@ -40,8 +40,9 @@ namespace zklock::detail {
 ///
 /// If contenders of the client share a lock node, its Line decides which one is in it.
 ///
-/// Thread-safety: any thread may call the members that Hold uses. REQUIRES for the other members:
-/// the engine mutex is held.
+/// Thread-safety: any thread may call the constructor and the members that Hold uses. REQUIRES for
+/// the other members: the engine mutex is held. The destructor requires that it is not, if there is
+/// a listener.
 class Contender final : public std::enable_shared_from_this<Contender> {
  public:
   /// `key`: the owner whose calls join this contender. `caller`: named by the znode and the
@@ -63,8 +64,8 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void fail(Errc error, const std::string& cause) noexcept;
   /// Releases one count. After the last count, the contender is dismissed, and its hold ends. Then
   /// the znode is deleted, handed off or retained. `thread_ended`: the owner's thread has ended,
-  /// perhaps in the middle of its work under the lock. Returns `refused` if the owner has no count of
-  /// this kind. REQUIRES: the caller retains this object.
+  /// perhaps in the middle of its work under the lock. Returns `refused` if the owner has no count
+  /// of this kind. REQUIRES: the caller retains this object.
   core::Ownership::Dropped drop(core::CountKind kind, bool thread_ended = false) noexcept;
   const core::Ownership& ownership() const noexcept { return ownership_; }
   /// Reads the clock, and makes the hold lost if its lease or its hold limit has ended. Returns the
@@ -82,7 +83,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   }
   /// Returns how many contenders of this client take their turn on the same lock node before this
   /// one.
-  std::size_t members_ahead() const { return node_->contenders_ahead_of(*this); }
+  std::size_t members_ahead() const { return node_->ahead_of(*this); }
   /// Returns the owner under which the path lock registers this contender.
   const Owner& key() const noexcept { return key_; }
   /// Calls check_validity(). If the hold is still valid, reports LockEvent::Kind::expiring when
@@ -93,22 +94,24 @@ class Contender final : public std::enable_shared_from_this<Contender> {
 
   void assert_invariants() const noexcept;
 
-  // Used by Hold: from any thread, without a Lock.
+  // Used by Hold: from any thread, without an EngineLock.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   /// REQUIRES: the contender was granted.
   const Grant& grant() const noexcept { return *grant_; }
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object that delays the delete of the lost hold's znode while it exists, at most
-  /// for ClientOptions::loss_callback_limit. Returns null if no delete is due; see LossNotification::delay_delete().
+  /// Returns an object that delays the delete of the lost hold's znode while it exists, at most for
+  /// ClientOptions::loss_callback_limit. Returns null if no delete is due; see
+  /// LossNotification::delay_delete().
   static std::shared_ptr<void> delay_delete(const Hold& hold);
-  /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps outdated.
+  /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps
+  /// outdated.
   std::string node_path() const;
   /// Returns node_path(), and records that the user can check the znode in a transaction.
   std::string expose_node();
-  /// Calls `then` once, when no downgrade is in flight: before it returns, or later. It is called with
-  /// no lock held. REQUIRES: `then` does not block.
+  /// Calls `then` once, when no downgrade is in flight: before it returns, or later. It is called
+  /// with no lock held. REQUIRES: `then` does not block.
   void when_name_settled(std::function<void()> then);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
@@ -178,8 +181,6 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart();
   void delete_lost_node(BackgroundWork::Id work, core::Instant lost_at);
-  /// Deletes the znode, hands it off or retains it.
-  void release_node();
   void downgrade_if_only_shared();
   void complete_all(Errc code, const std::string& cause);
   AcquireOutcome closed() const;

@@ -17,7 +17,7 @@ void Contender::on_granted(core::Instant now) {
   const Calls calls = std::exchange(calls_, {});
   assert(!calls.empty());
   const core::HoldLimit limit = calls.front()->terms().limit;  // the oldest call decides it
-  const std::uint64_t grant_index = node_->record_grant();
+  const std::uint64_t grant_index = node_->count_grant();
   grant_ = std::make_unique<Grant>(
       core(), reporter_,
       Grant::Terms{.token = {node_->machine().node().token().zxid, grant_index},
@@ -115,20 +115,17 @@ Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noex
                   {.token = grant_->token(), .held = now - grant_->since()});
   }
   thread_ended_ |= thread_ended;
-  release_node();
+  // A transaction in flight that checks the znode must end before the next grant.
+  const bool may_grant = !thread_ended_ && !grant_->commits_under_way();
+  if (may_grant && node_->hand_off_or_retain()) return dropped;
+  using Cause = LockNode::RemovalCause;
+  const auto next = may_grant ? node_->session_successor() : nullptr;
+  node_->remove(thread_ended_ ? Cause::unfinished_release
+                : next        ? Cause::unannounced_release
+                              : Cause::release);
+  if (next) next->on_predecessor_released();
   assert_invariants();
   return dropped;
-}
-
-void Contender::release_node() {
-  using Cause = LockNode::RemovalCause;
-  if (thread_ended_) return node_->remove(Cause::unfinished_release);
-  // A transaction in flight that checks the znode must end before the next grant.
-  const bool may_grant = !grant_->commits_under_way();
-  if (may_grant && node_->hand_on()) return;
-  const auto next = may_grant ? node_->session_successor() : nullptr;
-  node_->remove(next ? Cause::unannounced_release : Cause::release);
-  if (next) next->on_predecessor_released();
 }
 
 void Contender::downgrade_if_only_shared() {

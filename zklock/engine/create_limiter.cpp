@@ -31,7 +31,7 @@ bool CreateLimiter::withdraw(const Waiter& waiter) {
   return true;
 }
 
-CreateLimiter::Line::iterator CreateLimiter::where(const Waiter& waiter) {
+CreateLimiter::Waiters::iterator CreateLimiter::where(const Waiter& waiter) {
   return std::ranges::lower_bound(line_, waiter.number(), {},
                                   [](const auto& each) { return each->number(); });
 }

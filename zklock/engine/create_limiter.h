@@ -53,13 +53,13 @@ class CreateLimiter {
   void close() noexcept { line_.clear(); }
 
  private:
-  using Line = std::deque<std::shared_ptr<Waiter>>;
-  Line::iterator where(const Waiter& waiter);
+  using Waiters = std::deque<std::shared_ptr<Waiter>>;
+  Waiters::iterator where(const Waiter& waiter);
 
   const std::size_t at_once_;
   std::size_t under_way_ = 0;
   /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are under way.
-  Line line_;
+  Waiters line_;
 };
 
 }  // namespace zklock::detail

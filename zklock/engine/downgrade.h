@@ -62,7 +62,7 @@ class Downgrade {
  public:
   explicit Downgrade(LockNode& lock_node) : node_(lock_node) {}
 
-  /// Begins the downgrade. Does nothing after the first call, and if the own znode is no writer's.
+  /// Begins the downgrade. Has no effect after the first call, or if the znode is not a writer's.
   /// REQUIRES: the owner has released all exclusive counts and keeps shared ones.
   void begin() noexcept;
   /// Records that the hold has ended.

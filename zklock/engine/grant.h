@@ -35,9 +35,9 @@ class Grant {
     core::HoldLimit limit = {};
     core::Instant since{};  ///< the time of the grant
   };
-  /// Begins the hold and reports LockEvent::Kind::acquired. `look` is called when the clock has to be read: when LockEvent::Kind::expiring is due,
-  /// and when the limit ends. It must call Contender::look_at_the_clock(). Without a limit it can
-  /// be empty.
+  /// Begins the hold and reports LockEvent::Kind::acquired. `look` is called when the clock has to
+  /// be read: when LockEvent::Kind::expiring is due, and when the limit ends. It must call
+  /// Contender::look_at_the_clock(). Without a limit it can be empty.
   Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
         std::function<void()> look);
 
@@ -92,8 +92,8 @@ class Grant {
   /// its request is sent, commit_ended() after its reply.
   ///
   /// Suppose that a thread calls commit_begins() and then check_held(), and another calls lose() or
-  /// release() and then commits_under_way(). At least one of the threads then sees the effect of the other,
-  /// because all four access their atomics with sequential consistency.
+  /// release() and then commits_under_way(). At least one of the threads then sees the effect of
+  /// the other, because all four access their atomics with sequential consistency.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
   bool commits_under_way() const noexcept { return commits_.load() > 0; }

@@ -64,6 +64,12 @@ class OnItsWay {
   std::vector<std::shared_ptr<Contender>> guards_;
 };
 
+std::vector<std::string> nodes_of(const std::vector<std::shared_ptr<Contender>>& guards) {
+  std::vector<std::string> nodes;
+  for (const auto& guard : guards) nodes.push_back(guard->node_path());
+  return nodes;
+}
+
 bool changes(const client::request::Write& w) {
   return !std::holds_alternative<write::CheckVersion>(w);
 }
@@ -93,12 +99,11 @@ void GuardedCommit::begin() {
 }
 
 std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
+  const std::vector<std::string> own = nodes_of(what.guards);
   std::size_t size = 0;
   for (const auto& w : what.writes) {
     const std::string& path = path_of(w);
-    const bool own =
-        std::ranges::any_of(what.guards, [&](const auto& g) { return g->node_path() == path; });
-    if (own && changes(w)) {
+    if (changes(w) && std::ranges::find(own, path) != own.end()) {
       return Error(Errc::invalid_path, name_of(w), path, "the znode of the lock cannot be changed");
     }
     size += size_of(w);
@@ -123,8 +128,7 @@ void GuardedCommit::assert_invariants() const noexcept {
 }
 
 void GuardedCommit::submit() {
-  std::vector<std::string> nodes;
-  for (const auto& guard : what_.guards) nodes.push_back(guard->node_path());
+  const std::vector<std::string> nodes = nodes_of(what_.guards);
   client::request::Transaction transaction{.guard = nodes.front(), .writes = {}};
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     transaction.writes.emplace_back(write::CheckVersion{nodes[i]});

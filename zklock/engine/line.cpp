@@ -13,7 +13,7 @@
 
 namespace zklock::detail {
 
-Line::Line(LockNode& node, core::CohortPolicy policy, Places behind)
+Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
     : node_(node),
       policy_(policy),
       behind_(std::move(behind)),
@@ -47,14 +47,14 @@ void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& call
   count_if_due();
 }
 
-Line::Place Line::take_next() {
-  Place next = std::move(behind_.front());
+Line::Waiting Line::take_next() {
+  Waiting next = std::move(behind_.front());
   behind_.pop_front();
   return next;
 }
 
-Line::Places::const_iterator Line::find(const Contender& contender) const {
-  const auto is_its = [&](const Place& each) { return each.contender.get() == &contender; };
+Line::Waiters::const_iterator Line::find(const Contender& contender) const {
+  const auto is_its = [&](const Waiting& each) { return each.contender.get() == &contender; };
   if (!behind_.empty() && is_its(behind_.back())) return behind_.end() - 1;
   return std::ranges::find_if(behind_, is_its);
 }
@@ -68,19 +68,19 @@ bool Line::leave(const Contender& contender) {
 
 bool Line::replace_front() {
   if (behind_.empty()) return false;
-  const Place next = take_next();
+  const Waiting next = take_next();
   node_.set_front(next.contender);
   if (position_) next.contender->on_position(*position_);
   notify_positions(0);
   return true;
 }
 
-std::size_t Line::place_of(const Contender& contender) const {
+std::size_t Line::ahead_of(const Contender& contender) const {
   const auto place = find(contender);
   return place == behind_.end() ? 0 : static_cast<std::size_t>(place - behind_.begin()) + 1;
 }
 
-Line::Places Line::end() {
+Line::Waiters Line::end() {
   ended_ = true;
   epoch_.end();
   arrivals_.end();
@@ -130,9 +130,9 @@ bool Line::may_idle() const {
 /// lock node instead.
 void Line::grant_next() {
   const core::Instant now = path().core().scheduler().now();
-  if (!node_.lease()->check(now)) return node_.remove(LockNode::RemovalCause::idle_lapse);
+  if (!node_.lease()->check(now)) return node_.remove(LockNode::RemovalCause::lapse_without_holder);
   if (node_.is_idle() && arrivals_.armed()) budget_.on_watched_grant();
-  const Place next = take_next();
+  const Waiting next = take_next();
   node_.set_front(next.contender);
   next.contender->on_granted(now);
 }

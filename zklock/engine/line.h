@@ -74,60 +74,62 @@ class LockNode;
 /// |        | object is destroyed                           |                                         |
 /// | all    | the lock node ends in any other way           | ended                                   |
 ///
-/// For a state and an event, the first row that applies decides. If the line ends, but not by a
-/// failure, the contenders behind get a new lock node.
+/// For a state and an event, the first row that applies decides. When the line ends, the contenders
+/// behind get a new lock node, unless the acquire has failed or the client is closing.
 ///
 /// A path has one line at most for contenders with equal policies. A lock node gets it at its
 /// beginning, if max_local_handoffs is more than 1 and its contender waits. Otherwise it gets it at
-/// its grant. While there is no line, a contender that does not begin one gets a lock node of its own.
+/// its grant, if CohortPolicy::shares() and there is no line yet. Until then each contender gets a
+/// lock node of its own.
 ///
 /// While there is a line, a single attempt ends without a grant, with one exception. If the lock
-/// node is idle without a contender behind it, the single attempt is granted, or waits for the count
-/// or the list. If max_local_handoffs is 1, every other contender gets a lock node of its own, except
-/// behind an idle lock node. When the first of those behind is granted, so does each other one.
+/// node is idle without a contender behind it, the single attempt is granted, or waits for the
+/// count or the list. If max_local_handoffs is 1, every other contender gets a lock node of its
+/// own, except behind an idle lock node. When the first of those behind is granted, each of the
+/// others gets a lock node of its own too.
 ///
 /// A contender is granted only under a valid lease. If the lease has lapsed at a hand-off, the lock
 /// node is deleted.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its lock node, and destroyed with
-/// it.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its lock node, and destroyed
+/// with it.
 class Line {
  public:
-  struct Place {
+  struct Waiting {
     std::shared_ptr<Contender> contender;
     Caller caller;  ///< the caller named in its znode's data
   };
-  using Places = std::deque<Place>;
+  using Waiters = std::deque<Waiting>;
 
   /// `behind`: contenders of an earlier line.
-  Line(LockNode& node, core::CohortPolicy policy, Places behind);
+  Line(LockNode& node, core::CohortPolicy policy, Waiters behind);
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  /// Returns whether a contender that arrives does not get a lock node of its own. `waits`: it is no
-  /// single attempt.
+  /// Returns whether a contender that arrives does not get a lock node of its own. `waits`: it is
+  /// no single attempt.
   bool takes(bool waits) const noexcept;
   /// Adds a contender that begins to wait. If it is a single attempt that ends without a grant,
   /// calls its on_ended(). REQUIRES: takes() returns true.
   void admit(const std::shared_ptr<Contender>& contender, const Caller& caller);
   /// Removes a contender that stops waiting. Returns false if it is not behind the lock node.
   bool leave(const Contender& contender);
-  /// Puts the first contender behind the lock node into it, before the grant. Returns false if there
-  /// is none.
+  /// Puts the first contender behind the lock node into it, before the grant. Returns false if
+  /// there is none.
   bool replace_front();
   /// Returns 1 for the first contender behind the lock node, and so on; 0 for any other one.
-  std::size_t place_of(const Contender& contender) const;
+  std::size_t ahead_of(const Contender& contender) const;
   /// Returns the contenders behind the lock node.
-  const Places& behind() const noexcept { return behind_; }
+  const Waiters& behind() const noexcept { return behind_; }
   /// Returns the contenders behind the lock node, and forgets them. From now on, replies and events
   /// are ignored.
-  Places end();
+  Waiters end();
   bool has_ended() const noexcept { return ended_; }
 
   /// Records a grant. Returns how many came before it on this znode.
   std::uint64_t on_grant();
   /// The contender in the lock node has released. Grants the next one, or retains the lock node.
-  /// Returns false if the znode has to be deleted.
+  /// Returns false if the caller has to delete the znode.
   bool on_release();
   void on_release_requested();
   void on_position(std::size_t position);
@@ -139,8 +141,8 @@ class Line {
  private:
   PathQueue& path() const noexcept;
   /// Fast for the last one too: one stop source ends its calls in the reverse order.
-  Places::const_iterator find(const Contender& contender) const;
-  Place take_next();
+  Waiters::const_iterator find(const Contender& contender) const;
+  Waiting take_next();
   void grant_next();
   void serve_idle();
   bool may_serve_idle() const;
@@ -155,7 +157,7 @@ class Line {
 
   LockNode& node_;
   const core::CohortPolicy policy_;
-  Places behind_;
+  Waiters behind_;
   Epoch epoch_;
   ArrivalWatch arrivals_;
   core::CohortBudget budget_;

@@ -29,9 +29,9 @@ namespace zklock::detail {
 
 /// One lock znode, from its create to its delete, and the contenders that wait for it or hold it. A
 /// downgrade and the move from a gate to the queue replace the znode by another one. The lock node
-/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the coordinator.
-/// It reports grant, failure and loss to the contender in it. Contenders with an equal CohortPolicy
-/// can share a lock node: then it has a Line.
+/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
+/// coordinator. It reports grant, failure and loss to the contender in it. Contenders with equal
+/// policies (see agrees()) can share a lock node: then it has a Line.
 ///
 /// | state     | contender in it | znode                 | ends with                                  |
 /// |-----------|-----------------|-----------------------|--------------------------------------------|
@@ -41,7 +41,8 @@ namespace zklock::detail {
 /// |           |                 |                       | left                                       |
 /// | held      | holds           | exists                | release; loss                              |
 /// | idle      | none            | exists                | see Line                                   |
-/// | ended     | any             | none, or soon deleted |                                            |
+/// | ended     | any             | none, or is being     |                                            |
+/// |           |                 | deleted, or will be   |                                            |
 ///
 /// At a hand-off to the next contender of its line, the lock node stays held.
 ///
@@ -62,24 +63,26 @@ class LockNode final : private CreateLimiter::Waiter,
   ~LockNode();
 
   // Called by contenders.
-  /// Adds a contender that begins to wait, in this lock node or behind it. A new lock node begins to
-  /// enqueue.
+  /// Adds a contender that begins to wait, in this lock node or behind it. A new lock node begins
+  /// to enqueue.
   void admit(const std::shared_ptr<Contender>& contender, const Caller& caller);
-  /// Removes a contender that stops waiting. If no other one takes its place, the machine deletes the
-  /// znode.
+  /// Removes a contender that stops waiting. If no other one takes its place, the machine deletes
+  /// the znode.
   void leave(const Contender& contender);
-  /// Returns how many contenders are granted before this one on this znode, if all of them are.
-  std::size_t contenders_ahead_of(const Contender& contender) const {
-    return line() != nullptr ? line()->place_of(contender) : 0;
+  /// Returns how many contenders come before this one on this znode.
+  std::size_t ahead_of(const Contender& contender) const {
+    return line() != nullptr ? line()->ahead_of(contender) : 0;
   }
-  /// Records the grant to the contender in the lock node. Returns how many contenders were granted on
-  /// this znode before.
-  std::uint64_t record_grant();
+  /// Counts the grant to the contender in the lock node, which can begin a line. Returns how many
+  /// contenders were granted on this znode before.
+  std::uint64_t count_grant();
   /// The contender in the lock node has released. Grants the next contender of the line, or retains
-  /// the lock node idle. Returns false if the znode has to be deleted.
-  bool hand_on() { return line() != nullptr && line()->on_release(); }
+  /// the lock node idle. Returns false if the caller has to delete the znode.
+  bool hand_off_or_retain() { return line() != nullptr && line()->on_release(); }
   /// Ends the line. The contenders behind get a new lock node.
-  void requeue_behind() { requeue(end_line()); }
+  void requeue_behind() {
+    if (line() != nullptr) requeue(end_line());  // without a line, no empty deque is allocated
+  }
 
   /// Returns the caller for whom the znode was created. Constant.
   const Caller& caller() const noexcept { return caller_; }
@@ -93,19 +96,17 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns the names that the znode can have now: two while the outcome of a downgrade is
   /// unknown, else one.
   Names own_names() const;
-  /// If a grant is possible, sets lease() to the lease of the lock node's session, and returns true.
-  /// The lease must suffice for a grant, and there must be a contender in the lock node.
-  bool update_lease() { return update_lease(fsm_.node().session()); }
   const std::shared_ptr<core::Lease>& lease() const noexcept { return lease_; }
 
-  // REQUIRES: the lock node is granted.
   /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
   bool watch_own();
+
+  // REQUIRES: the lock node is granted.
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
-  /// znode is replaced by a reader's znode, so that other readers can be granted. The owner may have locked a SharedMutex while it held a
-  /// ReentrantMutex on the path. Then the znode is that of a mutex. It stays, and still excludes
-  /// every other contender.
+  /// znode is replaced by a reader's znode, so that other readers can be granted. A mutex's znode
+  /// stays, and still excludes every other contender: the owner has locked a SharedMutex while it
+  /// held a ReentrantMutex on the path.
   void downgrade();
   /// Defers `then` until no downgrade is in flight.
   void when_name_settled(std::function<void()> then) {
@@ -142,13 +143,13 @@ class LockNode final : private CreateLimiter::Waiter,
     loss,
     /// No contender holds the lock node, and its lease may have lapsed. The znode is read first.
     /// Not announced.
-    idle_lapse,
+    lapse_without_holder,
     /// The znode is deleted, by another client or with its session. Only the markers are deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
-  /// the watches and the line. The hold marker is deleted too, and so is the delay marker, except as
-  /// RemovalCause says.
+  /// the watches and the line. The hold marker is deleted too, and so is the delay marker, except
+  /// as RemovalCause says.
   void remove(RemovalCause cause, BackgroundWork::Id work = {});
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
@@ -196,12 +197,12 @@ class LockNode final : private CreateLimiter::Waiter,
   void set_front(const std::shared_ptr<Contender>& contender) noexcept;
   bool is_held() const noexcept { return is_granted() && !front_.expired(); }
   /// Puts each of these contenders into a new lock node, or all of them into one that they share.
-  void requeue(Line::Places places);
+  void requeue(Line::Waiters places);
   /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
   bool is_own(const client::Reply& node) const;
-  /// Returns whether `path`, a stat of the lock path, shows the path in which the znode was created:
-  /// it was not recreated since. Then a child with that name is this znode, because sequence numbers
-  /// do not repeat.
+  /// Returns whether `path`, a stat of the lock path, shows the path in which the znode was
+  /// created: it was not recreated since. Then a child with that name is this znode, because
+  /// sequence numbers do not repeat.
   bool is_path_of_own_znode(const client::Reply& path) const;
   /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
   /// gate.
@@ -238,11 +239,12 @@ class LockNode final : private CreateLimiter::Waiter,
               const core::CohortPolicy& cohort_policy) const noexcept;
   EngineContext& core() const noexcept { return path_->core(); }
   std::shared_ptr<Contender> front() const noexcept { return front_.lock(); }
-  /// Returns the line; null if this lock node never had one, or if it has ended.
+  /// Returns the line; null before it begins and after it has ended.
   Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
   void start();
-  void begin_line(Line::Places behind);
-  Line::Places end_line();
+  void begin_line(Line::Waiters behind);
+  /// Returns the contenders behind, which have no lock node any more.
+  Line::Waiters end_line();
   /// The contender in the lock node has left. The machine may still have to delete its znode. Until
   /// it has ended, the lock node counts as background work.
   void abandon();
@@ -288,7 +290,10 @@ class LockNode final : private CreateLimiter::Waiter,
   /// `parent`: the stat of the lock path after the create, or why there is none.
   core::AcquireEffects counted(const client::Reply& parent);
   void move(const std::string& attempt);
+  /// If a grant is possible, sets lease() to the lease of `session`, and returns true. The lease
+  /// must suffice for a grant, and there must be a contender in the lock node.
   bool update_lease(SessionId session);
+  bool update_lease() { return update_lease(fsm_.node().session()); }
   core::CreatedAnswer answer_of(const client::Reply& created);
   core::AcquireEffects inspected(const client::Reply& reply);
   void check_own(SessionId session);
@@ -344,7 +349,7 @@ class LockNode final : private CreateLimiter::Waiter,
 
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<LeaseKeeper::HeartbeatDemand> heartbeat_demand;  ///< until the hold ends
+    std::optional<LeaseKeeper::HeartbeatDemand> heartbeat_demand;  ///< until end_watches()
     std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
     bool is_exposed = false;            ///< by any of its holds
     core::HoldMarkerState marker = {};
@@ -361,7 +366,7 @@ class LockNode final : private CreateLimiter::Waiter,
 
   boost::intrusive::list_member_hook<> list_hook_;
   std::weak_ptr<Contender> front_;  ///< the contender in it
-  std::unique_ptr<Line> line_;      ///< null: it was never shared
+  std::unique_ptr<Line> line_;      ///< null before begin_line()
   core::AcquireFsm fsm_;
   /// From abandon() until the machine has ended.
   BackgroundWork::Id work_{};

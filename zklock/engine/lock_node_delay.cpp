@@ -31,8 +31,7 @@ void LockNode::mark(const Effect& effect) {
 
 void LockNode::cancel_lock_delay() {
   if (!fsm_.delay_markers().has_own()) return;
-  std::string& unwanted = delays_.write().unwanted_marker;  // first: this may throw
-  unwanted = fsm_.take_delay_marker();
+  delays_.write().unwanted_marker = fsm_.take_delay_marker();
 }
 
 // The name is kept: a release before this delete has ended must delete the marker too.

@@ -31,21 +31,23 @@ void LockNode::set_front(const std::shared_ptr<Contender>& contender) noexcept {
   front_ = contender;
 }
 
-void LockNode::begin_line(Line::Places behind) {
+void LockNode::begin_line(Line::Waiters behind) {
   line_ = std::make_unique<Line>(*this, cohort_policy_, std::move(behind));
   path_->add_shared_node(shared_from_this());
 }
 
-Line::Places LockNode::end_line() {
-  if (line() == nullptr) return {};
+Line::Waiters LockNode::end_line() {
+  Line* const ended = line();
+  if (ended == nullptr) return {};
   path_->remove_shared_node(*this);
-  return line_->end();
+  return ended->end();
 }
 
 void LockNode::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
   path_->assert_held();
+  const auto self = shared_from_this();  // the contender may get another lock node
   if (line() != nullptr) return line()->admit(contender, caller);
-  front_ = contender;
+  set_front(contender);
   if (cohort_policy_.batch > 1 && contender->waits()) begin_line({});
   start();
 }
@@ -55,7 +57,7 @@ void LockNode::start() {
   run(fsm_.start(path_->counter_has_ended()));
 }
 
-void LockNode::requeue(Line::Places places) {
+void LockNode::requeue(Line::Waiters places) {
   while (!places.empty()) {
     const auto [first, caller] = std::move(places.front());
     places.pop_front();
@@ -65,9 +67,9 @@ void LockNode::requeue(Line::Places places) {
     policy.count_children = !path_->omits_count();
     const auto node = std::make_shared<LockNode>(path_, caller, std::move(policy), cohort_policy_);
     first->set_lock_node(node);
-    node->front_ = first;
+    node->set_front(first);
     if (cohort_policy_.batch > 1 && first->waits()) {
-      for (const Line::Place& each : places) each.contender->set_lock_node(node);
+      for (const Line::Waiting& each : places) each.contender->set_lock_node(node);
       node->begin_line(std::exchange(places, {}));
     }
     node->start();
@@ -78,7 +80,7 @@ void LockNode::leave(const Contender& contender) {
   path_->assert_held();
   const auto self = shared_from_this();  // the path may have had the last reference
   if (line() != nullptr && (line()->leave(contender) || line()->replace_front())) return;
-  end_line();  // no other contender is behind
+  if (line() != nullptr) end_line();  // no other contender is behind
   core::AcquireEffects effects = fsm_.withdraw();
   abandon();
   run(std::move(effects));
@@ -91,7 +93,7 @@ void LockNode::abandon() {
 
 void LockNode::close() {
   const auto self = shared_from_this();  // the path may have had the last reference
-  end_line();
+  if (line() != nullptr) end_line();
   front_.reset();
   end_watches();
 }
@@ -106,7 +108,7 @@ void LockNode::grant() {
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
 
-std::uint64_t LockNode::record_grant() {
+std::uint64_t LockNode::count_grant() {
   const bool begins =
       !line_ && cohort_policy_.shares() && !find_shared(*path_, fsm_.policy(), cohort_policy_);
   if (begins) begin_line({});
@@ -115,9 +117,9 @@ std::uint64_t LockNode::record_grant() {
 
 void LockNode::fail(Errc error, const std::string& cause) {
   const auto failed = front();
-  const Line::Places behind = end_line();
+  const Line::Waiters behind = end_line();
   if (failed) failed->on_failed(error, cause);
-  for (const Line::Place& each : behind) each.contender->on_failed(error, cause);
+  for (const Line::Waiting& each : behind) each.contender->on_failed(error, cause);
   if (failed && !fsm_.has_ended()) abandon();
 }
 
@@ -144,7 +146,7 @@ void LockNode::notify_position() {
 void LockNode::notify_unreachable(const std::string& cause) {
   std::vector<std::shared_ptr<Contender>> all;  // a copy: a contender that gives up leaves
   if (line() != nullptr) {
-    for (const Line::Place& each : line()->behind()) all.push_back(each.contender);
+    for (const Line::Waiting& each : line()->behind()) all.push_back(each.contender);
   }
   if (auto first = front()) all.push_back(std::move(first));
   for (const auto& each : all) each->on_unreachable(cause);
@@ -165,7 +167,7 @@ void LockNode::lose(LossReason why) {
   path_->assert_held();
   if (const auto holder = front()) return holder->lose(why);
   if (!is_idle()) return;
-  remove(why == LossReason::lease_expired ? RemovalCause::idle_lapse
+  remove(why == LossReason::lease_expired ? RemovalCause::lapse_without_holder
                                           : RemovalCause::already_deleted);
 }
 
@@ -364,7 +366,7 @@ Cleaner::Step LockNode::first_step_for(RemovalCause cause) const {
     case RemovalCause::unannounced_release:
     case RemovalCause::unfinished_release: return Cleaner::Step::deleting;
     case RemovalCause::loss:
-    case RemovalCause::idle_lapse:
+    case RemovalCause::lapse_without_holder:
     case RemovalCause::already_deleted: return Cleaner::Step::looking;
   }
   return Cleaner::Step::looking;

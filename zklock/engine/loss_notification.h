@@ -12,8 +12,8 @@
 
 namespace zklock::detail {
 
-/// Makes a loss thread (EngineContext::losses()) run `task` after the Lock has ended. The user's
-/// callbacks in `task` may block, and may call the user's lock object.
+/// Makes a loss thread (EngineContext::losses()) run `task` after the EngineLock has ended. The
+/// user's callbacks in `task` may block, and may call the user's lock object.
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
@@ -40,7 +40,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss, DeleteNode delete_node,
                    std::string line);
 
-  /// Makes a loss thread call run(), after the Lock has ended.
+  /// Makes a loss thread call run(), after the EngineLock has ended.
   void start();
   /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
   /// end of the object too, but no longer than the limit. Returns null if the state is not pending.

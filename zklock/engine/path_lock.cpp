@@ -19,11 +19,6 @@ Caller caller_of(const AcquireRequest& request) {
   return caller;
 }
 
-/// Returns a copy, for a loop in which lock nodes end.
-std::vector<std::shared_ptr<LockNode>> copy(const std::vector<std::shared_ptr<LockNode>>& nodes) {
-  return nodes;
-}
-
 }  // namespace
 
 PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
@@ -173,7 +168,8 @@ void PathLock::detach() {
   const EngineLock lock(entry());
   if (--objects_ > 0) return;
   sequence_hint().end();
-  for (const auto& node : copy(shared_nodes())) node->end_idling();
+  const auto shared = shared_nodes();  // a copy: a lock node that is deleted is removed
+  for (const auto& node : shared) node->end_idling();
   if (core().closed()) return end_all();  // perhaps before close() has been called
   const auto is_locked = [](const auto& entry) {
     const core::Ownership& ownership = entry.second->ownership();
@@ -185,7 +181,8 @@ void PathLock::detach() {
 
 void PathLock::on_path_recreated() {
   for (const auto& [owner, contender] : by_owner()) contender->on_path_recreated();
-  for (const auto& node : copy(shared_nodes())) {
+  const auto shared = shared_nodes();  // a copy: a lock node that is lost is removed
+  for (const auto& node : shared) {
     if (node->is_idle()) node->on_path_recreated();
   }
 }
@@ -225,7 +222,8 @@ std::vector<std::string> PathLock::own_node_names() const {
 void PathLock::end_all() {
   create_limiter().close();
   session_handoff().clear();
-  for (const auto& node : copy(shared_nodes())) node->close();
+  const auto shared = shared_nodes();  // a copy: close() removes it
+  for (const auto& node : shared) node->close();
   for (const auto& [owner, contender] : by_owner()) {
     contender->close();
     if (contender->ownership().count() == 0) dismiss(*contender);

@@ -34,8 +34,8 @@ namespace zklock::detail {
 /// The state of one client at one lock path: its contenders, by owner, and what they share. The
 /// client's EngineMutex guards all of it.
 ///
-/// Thread-safety: any thread may call any member that this class adds. The members of the base
-/// classes require that the engine mutex is held.
+/// Thread-safety: any thread may call any member. REQUIRES for those of PathQueue: the engine mutex
+/// is held. REQUIRES for all others: it is not.
 class PathLock final : public PathQueue,
                        public ThreadExitListener,
                        public WaitedPath,
@@ -166,7 +166,7 @@ class PathLock final : public PathQueue,
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
   using NodeHook = boost::intrusive::member_hook<LockNode, boost::intrusive::list_member_hook<>,
                                                  &LockNode::list_hook_>;
-  /// Lock nodes that wait or are held, oldest first.
+  /// Lock nodes that have not ended, oldest first.
   boost::intrusive::list<LockNode, NodeHook> nodes_;
   bool observes_lease_ = false;  ///< registered with the lease keeper
   core::SlowWait slow_wait_;

@@ -11,8 +11,8 @@ Access access_of(const Contender& contender) {
 }
 
 /// Returns whether `holder` holds, and `waiter` cannot be granted before that hold ends. Reads the
-/// clock: a hold whose lease has expired blocks none. Returns false for permits, because a semaphore
-/// has several.
+/// clock: a hold whose lease has expired blocks none. Returns false for permits, because a
+/// semaphore has several.
 bool blocks(const Contender& holder, const Contender& waiter) {
   if (!holder.holds()) return false;
   const Access ours = access_of(holder);

@@ -19,8 +19,10 @@ namespace zklock::detail {
 
 class LockNode;
 
-/// Collects what the replies of the servers show about the queue of one lock path. That is the
-/// sequence counter, the newest own znode, and how many grants had to wait lately.
+/// The part of a path lock that its lock nodes share. It collects what the replies of the servers
+/// show about the queue. That is the sequence counter, the newest own znode, and how many grants
+/// had to wait lately. It also has the lock nodes with a line, the limit of creates, and the lease
+/// of the last grant.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class PathQueue : public PathContext {
@@ -73,8 +75,8 @@ class PathQueue : public PathContext {
     waited_in_a_row_ = waited ? std::min(waited_in_a_row_ + 1, kCrowded) : 0;
     free_in_a_row_ = waited ? 0 : std::min(free_in_a_row_ + 1, kContendedFor);
   }
-  /// Returns whether one of the last eight grants had to wait. Then another contender probably comes
-  /// again.
+  /// Returns whether one of the last eight grants had to wait. Then another contender probably
+  /// comes again.
   bool was_contended() const noexcept { return free_in_a_row_ < kContendedFor; }
   /// Returns whether a new contender sends no count of the children. That is so if the path is
   /// crowded, or if the sequence number of the new znode will probably show that it is first.
@@ -116,7 +118,7 @@ class PathQueue : public PathContext {
   std::shared_ptr<core::Lease> lease_;  ///< of the last grant
   CreateLimiter create_limiter_{core().settings().creates_at_once};
   int waited_in_a_row_ = 0;  ///< latest grants that all had to wait
-  /// Latest grants that all had not to wait, up to kContendedFor.
+  /// Latest grants that did not have to wait, up to kContendedFor.
   int free_in_a_row_ = kContendedFor;
   bool counter_has_ended_;
   bool path_likely_exists_ = false;  ///< see should_create_path()

@@ -25,12 +25,13 @@ namespace zklock::detail {
 ///
 /// At the end, `done` is called when the engine mutex is released.
 ///
-/// Thread-safety: any thread may call any member, if its comment does not say otherwise. REQUIRES: the
-/// destructor runs without the engine mutex, because it waits for a stop callback that is running.
+/// Thread-safety: any thread may call any member, if its comment does not say otherwise. REQUIRES:
+/// the destructor runs without the engine mutex, because it waits for a stop callback that is
+/// running.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
-  /// Begins a call; see PathLock::acquire(). Throws the error that acquire() returns. A stop request
-  /// ends the call.
+  /// Begins a call; see PathLock::acquire(). Throws the error that acquire() returns. A stop
+  /// request ends the call.
   static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathContext>& path,
                                                AcquireRequest request, const std::stop_token& stop);
   PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request);
@@ -81,8 +82,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void arm(bool contender_waits);
   /// Cancels the timer. REQUIRES: the engine mutex is held.
   void disarm() noexcept;
-  /// Ends the call with this outcome. REQUIRES: the engine mutex is held; the call has not ended, and
-  /// its contender forgets it.
+  /// Ends the call with this outcome. REQUIRES: the engine mutex is held; the call has not ended,
+  /// and its contender forgets it.
   void complete(AcquireOutcome outcome) { end(std::move(outcome), AcquireEnd::timeout); }
   /// Records that the call may not begin. From now on it has ended, without a call of `done`.
   void refuse() noexcept;
@@ -119,7 +120,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const core::Lazy<Terms> terms_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   std::function<void(AcquireOutcome)> done_;      ///< used by the ending thread only
-  std::atomic<bool> has_ended_{false};            ///< written with the engine mutex held
+  std::atomic<bool> has_ended_{false};            ///< written under the engine mutex, or by start()
   std::atomic<bool> is_beside_others_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 

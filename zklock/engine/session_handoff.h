@@ -25,7 +25,7 @@ class LockNode;
 /// For a moment both znodes exist, although the first one is released. Contenders of other clients
 /// wait for the second one only. But a transaction that checks the first znode could still succeed.
 /// So there is no direct grant if such a transaction is possible, or if other znodes are deleted
-/// with the first one. Then the lock node waits for the delete (see Contender::release_node() and
+/// with the first one. Then the lock node waits for the delete (see Contender::drop() and
 /// LockNode::session_successor()).
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.

@@ -18,7 +18,8 @@ class ZKLOCK_CAPABILITY("mutex") Mutex {
   Mutex& operator=(const Mutex&) = delete;
 
   /// From now on, a thread that finds the mutex locked spins for some hundred nanoseconds before it
-  /// sleeps. To sleep and be woken takes several microseconds. REQUIRES: no thread has used the mutex.
+  /// sleeps. To sleep and be woken takes several microseconds. REQUIRES: no thread has used the
+  /// mutex.
   void spin_before_sleep() noexcept {
 #ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP  // of glibc
     *mutex_.native_handle() = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;

@@ -20,9 +20,9 @@ using core::SessionId;
 
 class EngineContext;
 
-/// Deletes a client's znodes in the background. Each deletion is repeated until the ensemble confirms
-/// it or the session ends. The ACL of the parent may not permit DELETE, or READ to look at the znode.
-/// Then the deletion is refused: it waits for retry() or retry_all().
+/// Deletes a client's znodes in the background. Each deletion is repeated until the ensemble
+/// confirms it or the session ends. The ACL of the parent may not permit DELETE, or READ to look at
+/// the znode. Then the deletion is refused: it waits for retry() or retry_all().
 ///
 /// | step       | request           | reply                 | next step                   |
 /// |------------|-------------------|-----------------------|-----------------------------|
@@ -50,9 +50,9 @@ class EngineContext;
 /// Only the creator of a znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `proclaimed_by`
-/// begins with step looking, any other with deleting. If permission is missing, a warning is logged,
-/// and the sibling counts as deleted. If the session ends during these deletions, the znode counts
-/// as deleted.
+/// begins with step looking, any other with deleting. If permission is missing, a warning is
+/// logged, and the sibling counts as deleted. If the session ends during these deletions, the znode
+/// counts as deleted.
 ///
 /// A delete names a path, which may belong to another znode when the delete is executed. When all
 /// children are deleted, the servers delete the empty parent. A recreated parent restarts the

@@ -22,7 +22,7 @@ DeadlockDetector::Wait::~Wait() {
   detector_.remove(key_);
 }
 
-DeadlockDetector::WaitKey DeadlockDetector::add(BlockedCall call) {
+DeadlockDetector::WaitKey DeadlockDetector::add(BlockedCall call) noexcept {
   const client::MutexLock guard(mutex_);
   WaitKey key{call.owner, ++last_number_};
   ++paths_[call.path.get()];

@@ -131,7 +131,7 @@ class DeadlockDetector {
     std::vector<Step> steps;  ///< index: as edges
   };
 
-  WaitKey add(BlockedCall call);
+  WaitKey add(BlockedCall call) noexcept;
   void remove(const WaitKey& key) noexcept;
   std::optional<Deadlock> find(const WaitKey& key);
   std::vector<std::pair<WaitKey, Registered>> waits_of(const Owner& owner);

@@ -85,7 +85,8 @@ struct Ports {
   /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
   /// passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
-  /// Blocks for a bounded time until the loss callbacks have run. Called before the session is closed.
+  /// Blocks for a bounded time until the loss callbacks have run. Called before the session is
+  /// closed.
   std::function<void()> finish_losses = [] {};
   /// Ends the threads of the scheduler and the dispatchers. Called after the coordinator was
   /// closed.
@@ -186,7 +187,8 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   /// with that knowledge. So a call by a new lock object does not create a useless znode.
   void record_counter_end(const core::LockPath& path, bool ended);
 
-  /// Returns the value that record_counter_end() recorded last for the path; false if there is none.
+  /// Returns the value that record_counter_end() recorded last for the path; false if there is
+  /// none.
   bool has_counter_ended(const core::LockPath& path) const;
 
   /// Returns a text that no other client uses.
@@ -220,7 +222,8 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   /// Ends the log. Called when the timers of the client have ended.
   void finish_log() noexcept;
   /// Begins to describe in the log what the contenders of this client at `path` wait for. Returns
-  /// false, without effect, while another description is under way. The mutex of a path may be held.
+  /// false, without effect, while another description is under way. The mutex of a path may be
+  /// held.
   virtual bool describe_wait(const core::LockPath& path) = 0;
   /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
   /// acquire would wait behind that znode. Called with no lock held.

@@ -6,14 +6,14 @@
 
 namespace zklock::detail {
 
-/// Locks the mutex of a client while it exists. Calls, replies, watch events, session events and
-/// timers enter the client's paths only by it.
+/// Holds the engine mutex of a client while it exists. Calls, replies, watch events, session events
+/// and timers enter the client's paths only by it.
 ///
 /// If asserts are on, it asserts the invariants of the path that is entered when it begins and when
 /// it ends. So transitions are checked at entry and exit.
 ///
-/// If an exception ends it, memory has run out, and the state may be half changed. Then the process
-/// terminates. So no code under the mutex handles a failed allocation.
+/// If an exception destroys it, memory has run out, and the state may be half changed. Then the
+/// process terminates. So no code under the mutex handles a failed allocation.
 ///
 /// Thread-safety: none. A thread has one at most.
 class EngineLock {

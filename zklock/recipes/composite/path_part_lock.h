@@ -25,8 +25,8 @@ namespace zklock::detail {
 
 class ClientCore;
 
-/// A reentrant lock as a part of a composite: a mutex, a writer, a reader or some permits. It shares
-/// counts and queue with the other locks on its path. Outcomes are passed to a callback.
+/// A reentrant lock as a part of a composite: a mutex, a writer, a reader or some permits. It
+/// shares counts and queue with the other locks on its path. Outcomes are passed to a callback.
 ///
 /// The callback runs within acquire(), or on the thread that handles the reply. It does not run on
 /// the user's executor: a blocking acquire on the executor's only thread would never return.

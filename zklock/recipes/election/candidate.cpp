@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 #include <utility>
 
 #include "zklock/core/log_line.h"

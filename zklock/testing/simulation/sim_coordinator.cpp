@@ -104,7 +104,8 @@ RequestId SimCoordinator::submit(Request request, client::ReplyHandler handler) 
   return id;
 }
 
-/// Sends two or three messages with one id, as the real coordinator does. The count is answered last.
+/// Sends two or three messages with one id, as the real coordinator does. The count is answered
+/// last.
 void SimCoordinator::submit_parts(Pending create) {
   struct Parts {
     client::ReplyHandler handler;
