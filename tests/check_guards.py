@@ -33,7 +33,6 @@ CONFINED = {
     "ElectionCandidate.function_": "used only by the thread of the election",
     "FakeTimers.simulated_": IN_SECTION,
     "FakeTimers.stopped_": IN_SECTION,
-    "GuardedCommit.on_loss_": "used by begin(), then by finish()",
     "LeadershipState.on_loss_": BEFORE_THREADS,
     "SerialListener.call_": "used only by the thread that makes the call; see running_on_",
     "SessionThread.backoff_": "used only by the thread",

@@ -142,7 +142,7 @@ void GuardedCommit::submit() {
   const core::Instant now = core().scheduler().now();
   std::optional<Error> refused;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     assert_invariants();
     guard_missing_ = false;
     if (given_up_) {
@@ -180,7 +180,7 @@ void GuardedCommit::on_answered(const client::Reply& reply, const std::vector<st
   const auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     guard_missing_ = true;
   }
   const auto& missing = what_.guards[failed];
@@ -199,7 +199,7 @@ void GuardedCommit::on_deadline() {
 
 void GuardedCommit::withdraw() {
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     given_up_ = true;
   }
   withdraw(Errc::not_connected);
@@ -207,7 +207,7 @@ void GuardedCommit::withdraw() {
 
 bool GuardedCommit::withdraw(Errc why) {
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     assert_invariants();
     if (over_ || withdrawn_) return true;
     const bool unsent = guard_missing_ || request_ == client::RequestId{} ||
@@ -239,7 +239,7 @@ std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
       if (sent) return error(Errc::outcome_unknown, {});
       break;
     case StatusSort::unsent: {
-      const client::MutexLock guard(mutex_);
+      const EngineLock lock(entry());
       if (withdrawn_ == Errc::lock_lost) {
         return error(Errc::lock_lost, "the hold was lost while disconnected; nothing was sent");
       }
@@ -278,7 +278,7 @@ void GuardedCommit::finish(std::optional<Error> error) {
   Done done;
   client::TimerId timer{};
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     if (std::exchange(over_, true)) return;
     done = std::exchange(done_, nullptr);
     timer = timer_;

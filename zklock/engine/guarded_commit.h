@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/contender.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/error.h"
 
 namespace zklock::detail {
@@ -84,9 +84,10 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
       : what_(writes), deadline_(deadline), done_(std::move(done)) {}
 
   EngineContext& core() const noexcept { return what_.guards.front()->path_context().core(); }
+  EngineLock::Entry entry() const noexcept { return {core()}; }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
 
-  void assert_invariants() const noexcept ZKLOCK_REQUIRES(mutex_);
+  void assert_invariants() const noexcept;
   void submit();
   void on_answered(const client::Reply& reply, const std::vector<std::string>& nodes);
   void on_deadline();
@@ -99,14 +100,14 @@ class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
   const Deadline deadline_;
   std::list<std::stop_callback<OnLoss>> on_loss_;  // used by begin(), then by finish()
 
-  client::Mutex mutex_;
-  Done done_ ZKLOCK_GUARDED_BY(mutex_);
-  client::RequestId request_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  std::optional<Errc> withdrawn_ ZKLOCK_GUARDED_BY(mutex_);  ///< the reason
-  bool guard_missing_ ZKLOCK_GUARDED_BY(mutex_) = false;     ///< true in state missing
-  bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;          ///< nothing may be sent
-  bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  // under the engine mutex
+  Done done_;
+  client::RequestId request_ = {};
+  client::TimerId timer_ = {};
+  std::optional<Errc> withdrawn_;  ///< the reason
+  bool guard_missing_ = false;     ///< true in state missing
+  bool given_up_ = false;          ///< nothing may be sent
+  bool over_ = false;
 };
 
 }  // namespace zklock::detail
