@@ -47,7 +47,14 @@ struct Cleaner::Deletion {
   /// see drops_sibling().
   template <class R>
   client::Operation with_siblings(R request) const;
+  /// Returns whether a successful reply ends the deletion, without a call of on_deleted. This needs
+  /// no engine mutex: only its replies use a deletion that was never refused.
+  bool ends_alone() const noexcept {
+    const bool deletes_all = missing.empty() && (!is_node_deleted || node.siblings.empty());
+    return step != Step::looking && deletes_all && !on_deleted && !was_refused;
+  }
 
+  const std::weak_ptr<EngineContext> core;
   const SessionId session;
   Node node;  ///< what remains to be deleted
   Step step;
@@ -55,6 +62,7 @@ struct Cleaner::Deletion {
   const BackgroundWork::Id work;
   bool is_node_deleted = false;  ///< only siblings remain to be deleted
   bool is_refused = false;
+  bool was_refused = false;  ///< at least once
   /// Siblings that the transaction did not find, and those that may be missing.
   std::vector<Sibling> missing = {};
 };
@@ -101,8 +109,9 @@ void Cleaner::remove(SessionId session, Node node, Step first, std::function<voi
                      BackgroundWork::Id work) {
   core_.mutex().assert_held();
   if (core_.closed() || session == SessionId{}) return;
-  const auto deletion = std::make_shared<Deletion>(
-      Deletion{session, std::move(node), first, std::move(on_deleted), core_.work().begin(work)});
+  const auto deletion =
+      std::make_shared<Deletion>(Deletion{core_.weak_from_this(), session, std::move(node), first,
+                                          std::move(on_deleted), core_.work().begin(work)});
   auto& siblings = deletion->node.siblings;
   // Not a range algorithm: clang 14 does not compile a std::ranges::subrange of libstdc++.
   const auto first_missing =
@@ -113,13 +122,15 @@ void Cleaner::remove(SessionId session, Node node, Step first, std::function<voi
   submit(deletion);
 }
 
-template <class Next>
-auto Cleaner::then(const Shared& deletion, Next next) {
-  return [this, core = core_.weak_from_this(), deletion, next](const auto&... arguments) {
-    const auto alive = core.lock();
-    if (!alive) return;
-    const EngineLock lock({*alive});
-    (this->*next)(deletion, arguments...);
+client::ReplyHandler Cleaner::on_reply(const Shared& deletion) {
+  return [deletion](const client::Reply& reply) {
+    const auto core = deletion->core.lock();
+    if (!core) return;
+    if (reply.status == Status::ok && deletion->ends_alone()) {
+      return core->work().end(deletion->work);
+    }
+    const EngineLock lock({*core});
+    core->cleaner().on_answered(deletion, reply);
   };
 }
 
@@ -132,12 +143,11 @@ void Cleaner::submit(const Shared& deletion) {
       request.operation = deletion->with_siblings(request::AnnounceAndDelete{path});
       break;
     case Step::looking:
-      client::get_by_quorum(core_.coordinator(), path, deletion->session,
-                            then(deletion, &Cleaner::on_answered));
+      client::get_by_quorum(core_.coordinator(), path, deletion->session, on_reply(deletion));
       return;
     case Step::deleting: request.operation = deletion->with_siblings(request::Delete{path}); break;
   }
-  core_.coordinator().submit(std::move(request), then(deletion, &Cleaner::on_answered));
+  core_.coordinator().submit(std::move(request), on_reply(deletion));
 }
 
 void Cleaner::on_answered(const Shared& deletion, const client::Reply& reply) {
@@ -163,8 +173,12 @@ void Cleaner::on_answered(const Shared& deletion, const client::Reply& reply) {
     case StatusSort::retry_later: break;
   }
   deletion->step = Step::looking;
-  core_.scheduler().at(core_.scheduler().now() + kDeleteRetryDelay,
-                       then(deletion, &Cleaner::submit));
+  core_.scheduler().at(core_.scheduler().now() + kDeleteRetryDelay, [deletion] {
+    const auto core = deletion->core.lock();
+    if (!core) return;
+    const EngineLock lock({*core});
+    core->cleaner().submit(deletion);
+  });
 }
 
 /// Drops the sibling that made the transaction fail, because it does not exist or cannot be
@@ -242,7 +256,7 @@ void Cleaner::on_refused(const Shared& deletion) {
   const bool is_first = std::ranges::none_of(
       refused_, [&](const Shared& each) { return parent_of(each->node.path) == parent; });
   if (is_new) refused_.push_back(deletion);
-  deletion->is_refused = true;
+  deletion->is_refused = deletion->was_refused = true;
   core_.work().stall(deletion->work);
   if (!is_first) return;
   core_.mutex().after_unlock([core = core_.shared_from_this(), parent, path,

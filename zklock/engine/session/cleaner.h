@@ -65,7 +65,8 @@ class EngineContext;
 /// deleted by hand and the path is recreated. That happens shortly before a first attempt without a
 /// look, or between look and delete.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its EngineContext.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its EngineContext. One exception
+/// spares the usual release a lock of that mutex: see on_reply().
 class Cleaner {
  public:
   enum class Step {
@@ -124,10 +125,10 @@ class Cleaner {
  private:
   struct Deletion;
   using Shared = std::shared_ptr<Deletion>;
-  /// Returns a callback that calls `next(deletion, arguments...)` with the engine mutex held, while
-  /// the client exists.
-  template <class Next>
-  auto then(const Shared& deletion, Next next);
+  /// Returns the handler of a reply. It calls on_answered() with the engine mutex held, while the
+  /// client exists. If a reply ends the deletion and nothing else has to change, it only ends the
+  /// work, without the mutex.
+  static client::ReplyHandler on_reply(const Shared& deletion);
   void submit(const Shared& deletion);
   void on_answered(const Shared& deletion, const client::Reply& reply);
   bool drops_sibling(Deletion& deletion, const client::Reply& reply);
