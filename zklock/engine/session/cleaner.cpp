@@ -47,11 +47,11 @@ struct Cleaner::Deletion {
   /// see drops_sibling().
   template <class R>
   client::Operation with_siblings(R request) const;
-  /// Returns whether a successful reply ends the deletion, without a call of on_deleted. This needs
-  /// no engine mutex: only its replies use a deletion that was never refused.
+  /// Returns whether a successful reply ends the deletion, and changes nothing else of the cleaner.
+  /// This needs no engine mutex: only its replies use a deletion that was never refused.
   bool ends_alone() const noexcept {
     const bool deletes_all = missing.empty() && (!is_node_deleted || node.siblings.empty());
-    return step != Step::looking && deletes_all && !on_deleted && !was_refused;
+    return step != Step::looking && deletes_all && !was_refused;
   }
 
   const std::weak_ptr<EngineContext> core;
@@ -127,6 +127,7 @@ client::ReplyHandler Cleaner::on_reply(const Shared& deletion) {
     const auto core = deletion->core.lock();
     if (!core) return;
     if (reply.status == Status::ok && deletion->ends_alone()) {
+      if (deletion->on_deleted) deletion->on_deleted();
       return core->work().end(deletion->work);
     }
     const EngineLock lock({*core});

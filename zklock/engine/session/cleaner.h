@@ -126,8 +126,7 @@ class Cleaner {
   struct Deletion;
   using Shared = std::shared_ptr<Deletion>;
   /// Returns the handler of a reply. It calls on_answered() with the engine mutex held, while the
-  /// client exists. If a reply ends the deletion and nothing else has to change, it only ends the
-  /// work, without the mutex.
+  /// client exists. If a reply only ends the deletion, it does without the mutex.
   static client::ReplyHandler on_reply(const Shared& deletion);
   void submit(const Shared& deletion);
   void on_answered(const Shared& deletion, const client::Reply& reply);
