@@ -6,9 +6,10 @@ public header opens a namespace of the implementation.
   tests/check_includes.py [ROOT]
 
 A unit is a header with its sources: zklock/engine/contender.h, contender.cpp, contender_hold.cpp.
-The headers of TOGETHER are one unit: their classes call each other. RULES says for each folder which folders its files may include. A unit includes what its header and
-its sources include; these edges between units must form no cycle. Users see the names in a public
-header, so internal names stand there only in namespace detail.
+The headers of TOGETHER are one unit: their classes call each other. RULES says for each folder
+which folders its files may include. A unit includes what its header and its sources include;
+these edges between units must form no cycle. Users see the names in a public header, so internal
+names stand there only in namespace detail.
 """
 import pathlib
 import posixpath

@@ -162,11 +162,10 @@ std::string Contender::node_path() const {
 }
 
 std::string Contender::expose_node() {
-  if (!core().forked()) {
-    const EngineLock lock(path_->entry());
-    node_->expose();
-  }
-  return node_path();
+  if (core().forked()) return node_path();
+  const EngineLock lock(path_->entry());
+  node_->expose();
+  return path_->child(node_->own_name());
 }
 
 void Contender::when_name_settled(std::function<void()> then) {

@@ -197,7 +197,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void set_front(const std::shared_ptr<Contender>& contender) noexcept;
   bool is_held() const noexcept { return is_granted() && !front_.expired(); }
   /// Puts each of these contenders into a new lock node, or all of them into one that they share.
-  void requeue(Line::Waiters places);
+  void requeue(Line::Waiters waiters);
   /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
   bool is_own(const client::Reply& node) const;
   /// Returns whether `path`, a stat of the lock path, shows the path in which the znode was
@@ -243,7 +243,7 @@ class LockNode final : private CreateLimiter::Waiter,
   Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
   void start();
   void begin_line(Line::Waiters behind);
-  /// Returns the contenders behind, which have no lock node any more.
+  /// Returns the contenders behind, which have no lock node any more. REQUIRES: there is a line.
   Line::Waiters end_line();
   /// The contender in the lock node has left. The machine may still have to delete its znode. Until
   /// it has ended, the lock node counts as background work.

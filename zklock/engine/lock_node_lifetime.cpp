@@ -37,10 +37,9 @@ void LockNode::begin_line(Line::Waiters behind) {
 }
 
 Line::Waiters LockNode::end_line() {
-  Line* const ended = line();
-  if (ended == nullptr) return {};
+  assert(line() != nullptr);
   path_->remove_shared_node(*this);
-  return ended->end();
+  return line_->end();
 }
 
 void LockNode::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
@@ -57,10 +56,10 @@ void LockNode::start() {
   run(fsm_.start(path_->counter_has_ended()));
 }
 
-void LockNode::requeue(Line::Waiters places) {
-  while (!places.empty()) {
-    const auto [first, caller] = std::move(places.front());
-    places.pop_front();
+void LockNode::requeue(Line::Waiters waiters) {
+  while (!waiters.empty()) {
+    const auto [first, caller] = std::move(waiters.front());
+    waiters.pop_front();
     core::AcquireFsm::Policy policy = fsm_.policy();
     policy.wait = first->waits();
     policy.always_list = first->has_listener();
@@ -69,8 +68,8 @@ void LockNode::requeue(Line::Waiters places) {
     first->set_lock_node(node);
     node->set_front(first);
     if (cohort_policy_.batch > 1 && first->waits()) {
-      for (const Line::Waiting& each : places) each.contender->set_lock_node(node);
-      node->begin_line(std::exchange(places, {}));
+      for (const Line::Waiting& each : waiters) each.contender->set_lock_node(node);
+      node->begin_line(std::exchange(waiters, {}));
     }
     node->start();
   }
@@ -79,8 +78,10 @@ void LockNode::requeue(Line::Waiters places) {
 void LockNode::leave(const Contender& contender) {
   path_->assert_held();
   const auto self = shared_from_this();  // the path may have had the last reference
-  if (line() != nullptr && (line()->leave(contender) || line()->replace_front())) return;
-  if (line() != nullptr) end_line();  // no other contender is behind
+  if (line() != nullptr) {
+    if (line()->leave(contender) || line()->replace_front()) return;
+    end_line();  // no other contender is behind
+  }
   core::AcquireEffects effects = fsm_.withdraw();
   abandon();
   run(std::move(effects));
@@ -117,7 +118,7 @@ std::uint64_t LockNode::count_grant() {
 
 void LockNode::fail(Errc error, const std::string& cause) {
   const auto failed = front();
-  const Line::Waiters behind = end_line();
+  const Line::Waiters behind = line() != nullptr ? end_line() : Line::Waiters{};
   if (failed) failed->on_failed(error, cause);
   for (const Line::Waiting& each : behind) each.contender->on_failed(error, cause);
   if (failed && !fsm_.has_ended()) abandon();

@@ -17,6 +17,12 @@ class ZKLOCK_CAPABILITY("mutex") Mutex {
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
+  void lock() ZKLOCK_ACQUIRE() { mutex_.lock(); }
+  void unlock() noexcept ZKLOCK_RELEASE() { mutex_.unlock(); }
+  bool try_lock() noexcept ZKLOCK_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  /// States for the analysis that this thread holds the mutex. Checks nothing.
+  void assert_held() const noexcept ZKLOCK_ASSERT_CAPABILITY(this) {}
+
   /// From now on, a thread that finds the mutex locked spins for some hundred nanoseconds before it
   /// sleeps. To sleep and be woken takes several microseconds. REQUIRES: no thread has used the
   /// mutex.
@@ -25,18 +31,6 @@ class ZKLOCK_CAPABILITY("mutex") Mutex {
     *mutex_.native_handle() = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 #endif
   }
-
-  void lock() ZKLOCK_ACQUIRE() {
-    mutex_.lock();
-  }
-  void unlock() noexcept ZKLOCK_RELEASE() {
-    mutex_.unlock();
-  }
-  bool try_lock() noexcept ZKLOCK_TRY_ACQUIRE(true) {
-    return mutex_.try_lock();
-  }
-  /// States for the analysis that this thread holds the mutex. Checks nothing.
-  void assert_held() const noexcept ZKLOCK_ASSERT_CAPABILITY(this) {}
 
  private:
   friend class Condition;
