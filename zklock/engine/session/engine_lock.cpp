@@ -33,4 +33,15 @@ EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   UnlockTasks::run(alive.get(), std::move(tasks));
 }
 
+client::Mutex& EngineLock::before_wait() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+  EngineMutex& mutex = entry_.core.mutex();
+  assert(mutex.after_unlock_.is_empty());
+  EngineMutex::held_here = nullptr;
+  return mutex.mutex_;
+}
+
+void EngineLock::after_wait() noexcept {
+  EngineMutex::held_here = &entry_.core.mutex();
+}
+
 }  // namespace zklock::detail

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+
+#include "zklock/client/port/mutex.h"
+#include "zklock/client/port/test_seam.h"
+#include "zklock/core/session.h"
+#include "zklock/deadline.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/lease_clock.h"
 
 namespace zklock::detail {
 
@@ -39,9 +47,41 @@ class EngineLock {
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
+  /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
+  /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held, after each
+  /// notification of `changed`, and at least each `slice`. An exception that a wait on `changed`
+  /// throws may leave the EngineLock. REQUIRES: no task is deferred.
+  template <class Condition, class Done>
+  bool wait(Condition& changed, Deadline deadline, const Done& done,
+            core::Duration slice = std::chrono::seconds(1)) {
+    if (done()) return true;
+    const client::VirtualAlarm alarm(deadline, changed);
+    do {
+      const auto now = LeaseClock::now();
+      if (deadline.has_passed(now)) return false;
+      wait_for(changed, slice_before(deadline, now, slice));
+    } while (!done());
+    return true;
+  }
+
  private:
+  template <class Condition>
+  void wait_for(Condition& changed, core::Duration longest) {
+    client::Mutex& mutex = before_wait();
+    try {
+      changed.wait_for(mutex, std::chrono::ceil<std::chrono::microseconds>(longest));
+    } catch (...) {  // boost::thread_interrupted: nothing is half changed
+      ++exceptions_;
+      after_wait();
+      throw;
+    }
+    after_wait();
+  }
+  client::Mutex& before_wait() noexcept;
+  void after_wait() noexcept;
+
   const Entry entry_;
-  const int exceptions_;  ///< std::uncaught_exceptions() at the beginning
+  int exceptions_;  ///< how many exceptions may be under way at the end
 };
 
 }  // namespace zklock::detail

@@ -22,6 +22,7 @@ class UnlockTasks {
   using Tasks = boost::container::small_vector<Task, 1>;
 
   void add(Task task) { tasks_.push_back(std::move(task)); }
+  bool is_empty() const noexcept { return tasks_.empty(); }
   /// Removes the tasks and returns them, for run().
   [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
 
