@@ -18,9 +18,9 @@ MUTEX = re.compile(r"(?:mutable\s+)?(?:client::)?Mutex\s+\w+$")
 NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typedef|explicit|virtual|ZKLOCK_HIDDEN)\b")
 SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::|Interruptible)?Condition\b"
                   r"|(?:boost::|std::)condition_variable)")
-# Types whose members lock a mutex of their own, use none, or require the engine mutex.
-OWN_MUTEX = {"BackgroundWork", "BlockingCall", "Cleaner", "ClientRecords", "DelayMarkerClock", "DriverQueue", "EngineMutex", "Listeners", "LocalReplyThread",
-             "SerialExecutor", "SessionThread", "std::stop_source"}
+# Types whose members lock a mutex of their own, or use none.
+OWN_MUTEX = {"BlockingCall", "DriverQueue", "Listeners", "LocalReplyThread", "SerialExecutor", "SessionThread",
+             "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"
 PROCESSING = "used only by the thread that processes the queue of events"
 IN_SECTION = "used in a Section of FakeWorld"
@@ -39,7 +39,6 @@ CONFINED = {
     "TimerThread::Timers.stop_": BEFORE_THREADS,
     "TimerThread::Timers.thread_id_": BEFORE_THREADS,
     "TimerThread::Timers.timer_": BEFORE_THREADS,
-    "EngineContext.path_facts_": "atomics",
     "ZkCoordinator.durations_": "atomics",
     "ZkCoordinator.observer_": BEFORE_THREADS,
 }

@@ -71,6 +71,8 @@ TOGETHER = {
        for name in ("contender", "line", "node_watches", "downgrade")},
     "zklock/engine/session/cleaner": "zklock/engine/session/engine_context",
     "zklock/engine/session/engine_lock": "zklock/engine/session/engine_context",
+    "zklock/engine/session/lease_keeper": "zklock/engine/session/engine_context",
+    "zklock/engine/session/running_callbacks": "zklock/engine/session/engine_context",
 }
 
 # Headers outside the project. Public headers have the standard library only.

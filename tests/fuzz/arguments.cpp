@@ -63,7 +63,7 @@ void check_plan(const std::string& text) {
     require(object.kind <= simulator::LockClass::observer, "a class that there is");
   }
   for (const auto& step : plan->steps) {
-    require(step.act <= simulator::Act::resign && step.ending <= simulator::Ending::renews &&
+    require(step.act <= simulator::Act::resign && step.ending <= simulator::Ending::locks &&
                 static_cast<std::size_t>(step.fault) < simulator::kFaultClasses,
             "what can be done");
   }

@@ -10,7 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/lock_world.h"
 #include "zklock/client/port/test_seam.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 namespace {
@@ -41,8 +43,8 @@ TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
   BackgroundWork work;
   work.close();
   work.begin();
-  EXPECT_TRUE(work.idle());
-  EXPECT_TRUE(work.wait(Deadline::passed()));
+  EXPECT_TRUE(work.is_idle());
+  EXPECT_TRUE(work.is_settled(work.newest()));
 }
 
 // Without a notification, the waiter reads the state again only after a second. One round of five
@@ -50,14 +52,22 @@ TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
 TEST(BackgroundWork, CloseDuringWait_EndsItAtOnce) {
   bool was_fast = false;
   for (int i = 0; i < 5 && !was_fast; ++i) {
+    model::LockWorld world(1);
+    ClientCore& core = world.core(0);
+    BackgroundWork::Id id{};
+    {
+      const EngineLock lock({core});
+      id = core.work().begin();
+    }
     const StandingTime time;
-    BackgroundWork work;
-    work.begin();
     const auto began = std::chrono::steady_clock::now();
-    std::jthread waiter([&] { EXPECT_TRUE(work.wait(Deadline(1h))); });
+    std::jthread waiter([&] { EXPECT_TRUE(core.wait_for_work(Deadline(1h), id)); });
     // When it is counted, the waiter holds the mutex until it sleeps.
     while (time.waiters() == 0) std::this_thread::yield();
-    work.close();
+    {
+      const EngineLock lock({core});
+      core.work().close();
+    }
     waiter.join();
     was_fast = std::chrono::steady_clock::now() - began < 1s;
   }

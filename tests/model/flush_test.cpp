@@ -39,7 +39,7 @@ class FlushTest : public PathLockTest {
     EXPECT_FALSE(flushed());
     const auto newest = work().newest();
     client(0).mend();
-    while (!work().wait(Deadline::passed(), newest)) {
+    while (!lock_.core(0).wait_for_work(Deadline::passed(), newest)) {
       EXPECT_TRUE(step()) << "nothing is left to happen";
       if (HasFailure()) return;
     }
@@ -96,9 +96,9 @@ TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
   EXPECT_FALSE(flushed());
   run();
   const auto newest = work().newest();
-  EXPECT_FALSE(work().wait(Deadline::passed(), newest));
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::passed(), newest));
   lock_.world().reconnect(0);
-  while (!work().wait(Deadline::passed(), newest)) ASSERT_TRUE(step());
+  while (!lock_.core(0).wait_for_work(Deadline::passed(), newest)) ASSERT_TRUE(step());
   EXPECT_EQ(nodes_of_client(), 0U);
   lock_.release(holder);
   expect_rest();
@@ -135,7 +135,7 @@ TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
   client(0).cut_off();
   // Time passes, but no later step runs.
   ASSERT_TRUE(lock_.world().run_until(
-      [&] { return lock_.call(call).hold.state() == HoldState::lost && !work().idle(); }, 5s));
+      [&] { return lock_.call(call).hold.state() == HoldState::lost && !work().is_idle(); }, 5s));
   expect_flush_waits_for_withdrawal();
   lock_.release(call);
   expect_rest();
@@ -212,10 +212,12 @@ class RefusedDelete : public FlushTest {
 TEST_F(RefusedDelete, Flush_ReturnsFalseWithoutWaiting) {
   refused_release();
   const auto newest = work().newest();
-  EXPECT_FALSE(work().wait(Deadline::never(), newest)) << "it blocks for ever if this fails";
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), newest))
+      << "it blocks for ever if this fails";
   EXPECT_FALSE(flushed());
   run();
-  EXPECT_FALSE(work().wait(Deadline::never(), newest)) << "tried again, and refused again";
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), newest))
+      << "tried again, and refused again";
   expect_rest_when_permitted();
 }
 

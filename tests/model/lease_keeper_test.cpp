@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests that a client sends for its lease.
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -104,16 +107,20 @@ TEST_F(Keeper, LeaderWasPaused_IdleClientNoticesIt) {
 
 // A quorum lock counts such an ensemble as unreachable.
 TEST_F(Keeper, ServerIsolated_NoContactAlthoughConnected) {
-  const auto& keeper = lock_.core(0).keeper();
+  detail::EngineContext& core = lock_.core(0);
+  const auto has_contact = [&core] {
+    const detail::EngineLock lock({core});
+    return core.keeper().has_contact();
+  };
   run_for(kT);
-  EXPECT_TRUE(keeper.has_contact());
+  EXPECT_TRUE(has_contact());
   world().isolate(0);
-  for (Duration waited{}; keeper.has_contact() && waited < kT; waited += kT / 96) run_for(kT / 96);
-  EXPECT_FALSE(keeper.has_contact());
-  EXPECT_TRUE(keeper.is_connected());
+  for (Duration waited{}; has_contact() && waited < kT; waited += kT / 96) run_for(kT / 96);
+  EXPECT_FALSE(has_contact());
+  EXPECT_TRUE(core.keeper().is_connected());
   world().heal(0);
   run_for(kT);
-  EXPECT_TRUE(keeper.has_contact());
+  EXPECT_TRUE(has_contact());
 }
 
 TEST_F(Keeper, LockHeld_EveryThirdRequestIsHeartbeat) {
@@ -320,6 +327,39 @@ TEST_F(Keeper, VerySlowReplyAfterIdleTime_GrantsWithinOneRound) {
     EXPECT_TRUE(is_held(call)) << slow.count();
     release(call);
   }
+  expect_rest();
+}
+
+// The first call that fails can end those calls whose lock nodes are next: it learns of its end
+// before the last lock node learns of the end of the session. Each call is behind one of another client.
+TEST_F(Keeper, ManyLockNodes_AreNotifiedInSlices) {
+  std::vector<std::size_t> others{granted(1)};
+  std::vector<std::shared_ptr<detail::PendingAcquire>> calls;
+  std::vector<int> ends(150);
+  std::ptrdiff_t waiting_then = 0;
+  const auto on_first_end = [&] {
+    waiting_then = std::ranges::count(calls, false, &detail::PendingAcquire::has_ended);
+    for (std::size_t i = 60; i < 70; ++i) calls[i]->cancel();
+  };
+  for (int& count : ends) {
+    calls.push_back(detail::PendingAcquire::start(lock_.path_lock(0),
+                                                  {.owner = Owner::unique(),
+                                                   .time_limit = detail::TimeLimit::endless(),
+                                                   .queue_again = false,
+                                                   .done =
+                                                       [&](const detail::AcquireOutcome&) {
+                                                         if (++count == 1 && waiting_then == 0)
+                                                           on_first_end();
+                                                       }},
+                                                  {}));
+    run();
+    others.push_back(waiting(1));
+  }
+  world().expire(0);
+  run();
+  EXPECT_GT(waiting_then, 50);
+  EXPECT_EQ(std::ranges::count(ends, 1), 150);
+  for (const std::size_t other : others) release(other);
   expect_rest();
 }
 

@@ -354,7 +354,7 @@ std::string LockWorld::violation_at_rest() {
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
     if (!path_lock(c)->nodes().empty()) return "G5: an entry of the map is left";
     if (!is_handoff_empty(*path_lock(c))) return "G5: a contender seems to wait";
-    if (!cores_[c]->work().idle()) return "G5: background work is left";
+    if (!cores_[c]->work().is_idle()) return "G5: background work is left";
     if (cores_[c]->keeper().is_used()) return "G5: a member is left";
   }
   return {};

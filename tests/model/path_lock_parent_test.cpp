@@ -27,6 +27,7 @@ class PathLockParent : public PathLockTest {
     return strangers;
   }
   bool has_lease(std::size_t c) {
+    const detail::EngineLock lock({lock_.core(c)});
     return lock_.core(c).keeper().lease_for_grant(client(c).session()) != nullptr;
   }
   void remove(const std::string& node) {

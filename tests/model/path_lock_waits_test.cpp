@@ -13,7 +13,15 @@ namespace {
 class PathLockWaits : public PathLockTest {
  protected:
   detail::BlockedContender blocked(std::size_t call, std::size_t client = 0) {
-    return lock_.path_lock(client)->blockers_of(lock_.call(call).owner);
+    const auto path_lock = lock_.path_lock(client);
+    const detail::EngineLock lock(path_lock->entry());
+    return path_lock->blockers_of(lock_.call(call).owner);
+  }
+  /// Returns the contender of this call, which waits.
+  std::shared_ptr<const detail::Contender> contender(std::size_t call) {
+    const void* const waiter = blocked(call).contender;
+    return waiter == nullptr ? nullptr
+                             : static_cast<const detail::Contender*>(waiter)->shared_from_this();
   }
   /// Returns the owners that block the contender of this call.
   std::vector<Owner> blockers(std::size_t call, std::size_t client = 0) {
@@ -32,14 +40,14 @@ TEST_F(PathLockWaits, Mutex_HolderBlocksEachWaiter) {
   EXPECT_EQ(blockers(second), expected);
   EXPECT_EQ(blockers(third), expected) << "a waiter blocks none";
   EXPECT_TRUE(blockers(holder).empty());
-  EXPECT_EQ(blocked(holder).contender.lock(), nullptr) << "it does not wait";
+  EXPECT_EQ(blocked(holder).contender, nullptr) << "it does not wait";
   const auto before = blocked(third);
-  EXPECT_EQ(before.contender.lock(), blocked(third).contender.lock());
+  EXPECT_EQ(before.contender, blocked(third).contender);
   release(holder);
   EXPECT_EQ(blockers(third), std::vector<Owner>{owner(second)});
   lock_.cancel(third);
   run();
-  EXPECT_EQ(blocked(third).contender.lock(), nullptr);
+  EXPECT_EQ(blocked(third).contender, nullptr);
   release(second);
   expect_rest();
 }
@@ -47,7 +55,7 @@ TEST_F(PathLockWaits, Mutex_HolderBlocksEachWaiter) {
 TEST_F(PathLockWaits, CallCancelled_ContenderIsOver) {
   const std::size_t holder = granted(0);
   const std::size_t second = waiting(0);
-  auto waiter = std::static_pointer_cast<const detail::Contender>(blocked(second).contender.lock());
+  auto waiter = contender(second);
   ASSERT_NE(waiter, nullptr);
   lock_.cancel(second);
   run();
@@ -63,7 +71,7 @@ TEST_F(PathLockWaits, CallCancelled_ContenderIsOver) {
 // Between the close of the path and that of the coordinator, a reply can still arrive.
 TEST_F(PathLockWaits, ReplyAfterClose_ContenderIsNotGranted) {
   const std::size_t call = lock_.acquire(0);
-  auto waiter = std::static_pointer_cast<const detail::Contender>(blocked(call).contender.lock());
+  auto waiter = contender(call);
   ASSERT_NE(waiter, nullptr);
   const auto path_lock = lock_.path_lock(0);
   path_lock->close();
@@ -82,7 +90,7 @@ TEST_F(PathLockWaits, HolderOfOtherClient_IsNotSeen) {
   const std::size_t holder = granted(1);
   const std::size_t second = waiting(0);
   EXPECT_TRUE(blockers(second).empty());
-  EXPECT_NE(blocked(second).contender.lock(), nullptr);
+  EXPECT_NE(blocked(second).contender, nullptr);
   release(holder);
   release(second);
   expect_rest();

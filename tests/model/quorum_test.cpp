@@ -197,7 +197,10 @@ TEST_F(QuorumModel, SilentWhileConnecting_IsUsedAgain) {
     Composite& composite;
   };
   const auto listener = std::make_shared<AtNewSession>(*composite_);
-  lock_.core(0).add_session_listener(listener);
+  {
+    const detail::EngineLock lock({lock_.core(0)});
+    lock_.core(0).add_session_listener(listener);
+  }
   world().expire(0);
   ASSERT_TRUE(world().run_until([&] { return composite_->is_unreachable(0); }));
   world().run_all();

@@ -6,7 +6,7 @@
 #include "zklock/core/log_line.h"
 #include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/path_lock.h"
-#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/wait_description.h"
 
 namespace zklock::detail {
@@ -27,16 +27,17 @@ ClientCore::ClientCore(Ports ports, Settings settings)
 
 void ClientCore::set_hosts(const std::string& hosts) {
   check_usable("set hosts", this->hosts());
-  records().hosts.replace(hosts, [&] { coordinator().set_hosts(hosts); });
+  coordinator().set_hosts(hosts);
+  const EngineLock lock({*this});
+  records().hosts.set(hosts);
 }
 
 void ClientCore::deletion_refused(const std::string& path, const std::string& node,
                                   const std::string& cause) {
   std::shared_ptr<PathLock> path_lock;
   {
-    const client::MutexLock guard(mutex_);
-    const auto found = path_locks_.find(path);
-    if (found != path_locks_.end()) path_lock = found->second.lock();
+    const EngineLock lock({*this});
+    path_lock = find(path);
   }
   if (!path_lock) return;
   warn(
@@ -53,12 +54,17 @@ bool ClientCore::describe_wait(const core::LockPath& path) {
   if (describes_wait_.exchange(true)) return false;
   std::shared_ptr<void> turn(nullptr,
                              [this, self = shared_from_this()](void*) { describes_wait_ = false; });
-  std::make_shared<WaitDescription>(path_lock(path), std::move(turn))->start();
+  std::make_shared<WaitDescription>(find(path.str()), std::move(turn))->start();
   return true;
 }
 
+std::shared_ptr<PathLock> ClientCore::find(const std::string& path) const {
+  const auto found = path_locks_.find(path);
+  return found == path_locks_.end() ? nullptr : found->second.lock();
+}
+
 std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
-  const client::MutexLock guard(mutex_);
+  const EngineLock lock({*this});
   auto& known = path_locks_[path.str()];
   if (auto path_lock = known.lock()) return path_lock;
   auto path_lock = std::make_shared<PathLock>(shared_from_this(), path, has_counter_ended(path));
@@ -78,28 +84,22 @@ std::shared_ptr<PathLock> ClientCore::usable_path_lock(const char* operation, st
 
 std::vector<std::shared_ptr<PathLock>> ClientCore::path_locks() {
   std::vector<std::shared_ptr<PathLock>> alive;
-  const client::MutexLock guard(mutex_);
+  const EngineLock lock({*this});
   for (const auto& [path, path_lock] : path_locks_) {
     if (auto shared = path_lock.lock()) alive.push_back(std::move(shared));
   }
   return alive;
 }
 
-std::size_t ClientCore::refused_deletes() {
-  const EngineLock lock({*this});
-  return cleaner().refused();
-}
-
 bool ClientCore::wait_until_connected(Deadline deadline) {
   check_usable("connect", hosts());
   {
-    const client::MutexLock guard(mutex_);
-    const auto decided = [&]()
-                             ZKLOCK_REQUIRES(mutex_) { return connected_ || refused_ || closed(); };
-    if (!wait_in_slices(changed_, mutex_, deadline, decided)) return false;
-    if (closed()) throw Error(Errc::closed, "connect", hosts());
-    if (!refused_) return true;
+    EngineLock lock({*this});
+    const auto decided = [&] { return connected_ || refused_ || closed(); };
+    if (!lock.wait(changed_, deadline, decided)) return false;
+    if (connected_ && !closed()) return true;
   }
+  check_usable("connect", hosts());
   throw Error(Errc::auth_failed, "connect", hosts(), coordinator().connection_problem());
 }
 
@@ -110,11 +110,19 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 
 bool ClientCore::flush(Deadline deadline) {
   for (const auto& path_lock : path_locks()) path_lock->settle();
+  BackgroundWork::Id newest{};
   {
     const EngineLock lock({*this});
     cleaner().retry_all();
+    newest = work().newest();
   }
-  return closed() || work().wait(deadline);
+  return closed() || wait_for_work(deadline, newest);
+}
+
+bool ClientCore::wait_for_work(Deadline deadline, BackgroundWork::Id last) {
+  EngineLock lock({*this});
+  const auto settled = [&] { return work().is_settled(last); };
+  return lock.wait(work().changed(), deadline, settled) && work().has_ended(last);
 }
 
 void ClientCore::on_connected(const client::SessionInfo& session) {
@@ -124,7 +132,7 @@ void ClientCore::on_connected(const client::SessionInfo& session) {
   // receive this connection.
   listeners_.notify(session.is_new ? ConnectionState::connected : ConnectionState::reconnected);
   const Instant now = scheduler().now();
-  const client::MutexLock guard(mutex_);
+  const EngineLock lock({*this});
   connected_ = true;
   if (session.is_new) session_began_.at(sessions_ % session_began_.size()) = now;
   ++(session.is_new ? sessions_ : reconnects_);
@@ -135,7 +143,7 @@ void ClientCore::on_suspended(SessionId session) {
   keeper().on_suspended(session);
   const Instant now = scheduler().now();
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock({*this});
     connected_ = false;
     disconnected_since_ = now;
   }
@@ -147,11 +155,7 @@ void ClientCore::on_ended(SessionId session, core::Status why) {
   {
     const EngineLock lock({*this});
     cleaner().session_ended(session);
-  }
-  const Instant now = scheduler().now();
-  {
-    const client::MutexLock guard(mutex_);
-    if (std::exchange(connected_, false)) disconnected_since_ = now;
+    if (std::exchange(connected_, false)) disconnected_since_ = scheduler().now();
     refused_ = refused_ || why == core::Status::auth_failed;
     changed_.notify_all();
   }
@@ -166,8 +170,8 @@ void ClientCore::close() noexcept {
   if (set_closed()) {
     // The first close() may be waiting for this thread.
     if (ports().in_callback() || runs_in_post_or_run()) return;
-    const client::MutexLock guard(mutex_);
-    while (!close_done_) changed_.wait(mutex_);
+    EngineLock lock({*this});
+    lock.wait(changed_, Deadline::never(), [this] { return close_done_; });
     return;
   }
   for (const auto& path_lock : path_locks()) path_lock->close();
@@ -177,8 +181,8 @@ void ClientCore::close() noexcept {
   ports().stop_threads();
   finish_log();
   coordinator().close();  // again: answers what the last timers submitted
+  const EngineLock lock({*this});
   work().close();
-  const client::MutexLock guard(mutex_);
   connected_ = false;
   close_done_ = true;
   changed_.notify_all();

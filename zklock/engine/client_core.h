@@ -49,6 +49,9 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   Subscription add_listener(std::function<void(ConnectionState)> listener);
   /// See Client::flush().
   bool flush(Deadline deadline);
+  /// Blocks until no background work up to `last` is under way, or until `deadline`. Returns true if
+  /// all of it has ended. Returns false at the deadline, or if a part of it is stalled.
+  bool wait_for_work(Deadline deadline, BackgroundWork::Id last);
   void close() noexcept;
   /// See Client::metrics(). Throws Error(forked).
   ClientMetrics metrics();
@@ -64,7 +67,8 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
  private:
   ClientCore(Ports ports, Settings settings);
   std::vector<std::shared_ptr<PathLock>> path_locks();
-  std::size_t refused_deletes();
+  /// Returns the path lock of a path, or null. REQUIRES: the engine mutex is held.
+  std::shared_ptr<PathLock> find(const std::string& path) const;
   bool describe_wait(const core::LockPath& path) override;
   void deletion_refused(const std::string& path, const std::string& node,
                         const std::string& cause) override;
@@ -72,19 +76,19 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   Listeners<ConnectionState> listeners_;
   std::atomic<bool> describes_wait_{false};
 
-  client::Mutex mutex_;
-  client::Condition changed_;
-  bool connected_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  bool refused_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< the servers refused the credential
-  bool close_done_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  std::uint64_t sessions_ ZKLOCK_GUARDED_BY(mutex_) = 0;    ///< sessions that were opened
-  std::uint64_t reconnects_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< later connections of a session
-  std::optional<Instant> disconnected_since_ ZKLOCK_GUARDED_BY(mutex_);
+  // guarded by the engine mutex
+  client::Condition changed_;  ///< of connected_, refused_, close_done_ and closed()
+  bool connected_ = false;
+  bool refused_ = false;  ///< the servers refused the credential
+  bool close_done_ = false;
+  std::uint64_t sessions_ = 0;    ///< sessions that were opened
+  std::uint64_t reconnects_ = 0;  ///< later connections of a session
+  std::optional<Instant> disconnected_since_;
   /// When the latest sessions began; the index is their count modulo the size.
-  std::array<std::optional<Instant>, 3> session_began_ ZKLOCK_GUARDED_BY(mutex_);
-  std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_ ZKLOCK_GUARDED_BY(mutex_);
+  std::array<std::optional<Instant>, 3> session_began_;
+  std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_;
   /// When path_locks_ has this size, its expired entries are removed.
-  std::size_t prune_at_ ZKLOCK_GUARDED_BY(mutex_) = 16;
+  std::size_t prune_at_ = 16;
 };
 
 }  // namespace zklock::detail

@@ -61,7 +61,20 @@ ClientMetrics ClientCore::metrics() {
   ClientMetrics all;
   LabelStates states;
   for (const auto& path_lock : path_locks()) path_lock->add_to(states);
-  for (const auto& [label, counts] : records().labels.all()) {
+  std::vector<std::pair<std::string, const LabelMetrics*>> labels;
+  {
+    const EngineLock lock({*this});
+    labels = records().labels.all();
+    all.lease_remaining = keeper().lease_remaining();
+    all.heartbeat_failures = keeper().heartbeat_failures();
+    all.low_leases = keeper().low_leases();
+    all.pending_deletes = work().size();
+    all.refused_deletes = cleaner().refused();
+    all.connected = connected_;
+    all.sessions = sessions_;
+    all.reconnects = reconnects_;
+  }
+  for (const auto& [label, counts] : labels) {
     LockMetrics& lock = all.locks.emplace_back(counts->read(label));
     const auto state = states.find(counts);
     if (state == states.end()) continue;
@@ -72,11 +85,6 @@ ClientMetrics ClientCore::metrics() {
     lock.oldest_wait = state->second.oldest_wait;
   }
   all.session_timeout = keeper().timeout();
-  all.lease_remaining = keeper().lease_remaining();
-  all.heartbeat_failures = keeper().heartbeat_failures();
-  all.low_leases = keeper().low_leases();
-  all.pending_deletes = work().size();
-  all.refused_deletes = refused_deletes();
   const client::CoordinatorStats stats = coordinator().stats();
   all.requests = by_name(stats);
   all.node_bytes = stats.node_bytes;
@@ -88,10 +96,6 @@ ClientMetrics ClientCore::metrics() {
     all.queued_callbacks += backlog.waiting;
     all.longest_callback_wait = std::max(all.longest_callback_wait, backlog.oldest);
   }
-  const client::MutexLock guard(mutex_);
-  all.connected = connected_;
-  all.sessions = sessions_;
-  all.reconnects = reconnects_;
   return all;
 }
 
@@ -100,19 +104,19 @@ Health ClientCore::health() {
   core::HealthFacts facts;
   facts.closed = closed();
   facts.timeout = keeper().timeout();
-  facts.lease_left = keeper().lease_remaining();
-  facts.refused_deletes = refused_deletes();
   facts.connection_problem = coordinator().connection_problem();
   const client::CoordinatorStats stats = coordinator().stats();
   facts.node_bytes = stats.node_bytes;
   facts.node_limit_bytes = stats.node_limit_bytes;
   facts.watch_bytes = stats.watch_bytes;
   facts.watch_limit_bytes = stats.watch_limit_bytes;
-  const auto callback = records().callbacks.oldest();
-  const Instant now = scheduler().now();
-  if (callback) facts.oldest_callback.emplace(callback->first, now - callback->second);
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock({*this});
+    const Instant now = scheduler().now();
+    const auto callback = records().callbacks.oldest();
+    if (callback) facts.oldest_callback.emplace(callback->first, now - callback->second);
+    facts.lease_left = keeper().lease_remaining();
+    facts.refused_deletes = cleaner().refused();
     facts.connected = connected_;
     facts.auth_refused = refused_;
     if (disconnected_since_) facts.disconnected_for = now - *disconnected_since_;

@@ -18,7 +18,9 @@ Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
       policy_(policy),
       behind_(std::move(behind)),
       arrivals_(path()),
-      budget_(policy.batch) {}
+      budget_(policy.batch),
+      may_listen_(std::ranges::any_of(
+          behind_, [](const Waiting& each) { return each.contender->has_listener(); })) {}
 
 void Line::assert_invariants() const noexcept {
   assert(!ended_ || behind_.empty());
@@ -42,6 +44,7 @@ void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& call
   const bool may_be_next = node_.is_idle() && behind_.empty();
   if (!may_be_next && !contender->waits()) return contender->on_ended();
   behind_.push_back({contender, caller});
+  may_listen_ |= contender->has_listener();
   if (may_be_next && may_serve_idle()) return serve_idle();
   notify_positions(behind_.size() - 1);
   count_if_due();
@@ -233,7 +236,8 @@ void Line::on_position(std::size_t position) {
 }
 
 void Line::notify_positions(std::size_t from) {
-  for (std::size_t i = from; position_ && i < behind_.size(); ++i) {
+  if (!position_ || !(may_listen_ || path().core().logs(LogLevel::debug))) return;
+  for (std::size_t i = from; i < behind_.size(); ++i) {
     behind_[i].contender->on_position(*position_ + i + 1);
   }
 }

@@ -164,6 +164,8 @@ class Line {
   std::uint64_t grants_ = 0;        ///< on the znode
   bool release_requested_ = false;  ///< no further hand-off
   bool ended_ = false;
+  /// A contender behind may have a listener. Otherwise a long line is not walked through for events.
+  bool may_listen_;
   /// The position of the lock node in the path's queue; nothing if unknown.
   std::optional<std::size_t> position_;
   core::Instant idle_since_{};

@@ -31,7 +31,7 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::Acquire
       fsm_(core().attempt_prefix().c_str(), core().next_lock_node_number(), std::move(policy)) {}
 
 LockNode::~LockNode() {
-  path_->dismiss_node(*this);
+  core().keeper().dismiss(*this);
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
@@ -207,9 +207,9 @@ void LockNode::pause() {
 
 bool LockNode::update_lease(SessionId session) {
   if (front_.expired()) return false;
-  const auto& lease = path_->lease_for_grant(session);
+  auto lease = core().keeper().lease_for_grant(session);
   if (!lease) return false;
-  lease_ = lease;
+  lease_ = std::move(lease);
   return true;
 }
 

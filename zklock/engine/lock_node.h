@@ -47,8 +47,9 @@ namespace zklock::detail {
 /// At a hand-off to the next contender of its line, the lock node stays held.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The destructor requires it only if the
-/// lock node is linked in the list of its path lock.
+/// lock node is enlisted with the LeaseKeeper.
 class LockNode final : private CreateLimiter::Waiter,
+                       private LeaseObserver,
                        public std::enable_shared_from_this<LockNode> {
  public:
   /// Returns the lock node for a new contender: the path's shared one if its line takes the
@@ -179,11 +180,10 @@ class LockNode final : private CreateLimiter::Waiter,
   void assert_invariants() const noexcept {
     if (line_) line_->assert_invariants();
   }
-  // Events of the session; see LeaseObserver.
+  // LeaseObserver.
+  void on_lease_event(LeaseEvent& event) override;
   void on_session_ended(SessionId session);
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease);
-  void on_suspended(SessionId session);
-  void on_resumed(SessionId session);
   void on_tick(int& requests);
 
   // CreateLimiter::Waiter.
@@ -349,7 +349,7 @@ class LockNode final : private CreateLimiter::Waiter,
 
     Downgrade downgrade;
     core::Instant since{};
-    std::optional<LeaseKeeper::HeartbeatDemand> heartbeat_demand;  ///< until end_watches()
+    bool needs_lease = true;            ///< until end_watches(); see LeaseKeeper::hold_began()
     std::vector<std::string> siblings;  ///< paths of znodes, see delete_with_node()
     bool is_exposed = false;            ///< by any of its holds
     core::HoldMarkerState marker = {};
@@ -364,7 +364,6 @@ class LockNode final : private CreateLimiter::Waiter,
   const Caller caller_;
   const core::CohortPolicy cohort_policy_;
 
-  boost::intrusive::list_member_hook<> list_hook_;
   std::weak_ptr<Contender> front_;  ///< the contender in it
   std::unique_ptr<Line> line_;      ///< null before begin_line()
   core::AcquireFsm fsm_;

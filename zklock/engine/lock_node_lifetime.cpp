@@ -52,7 +52,7 @@ void LockNode::admit(const std::shared_ptr<Contender>& contender, const Caller& 
 }
 
 void LockNode::start() {
-  path_->enlist_node(*this);
+  core().keeper().enlist(*this);
   run(fsm_.start(path_->counter_has_ended()));
 }
 
@@ -103,7 +103,7 @@ void LockNode::close() {
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(*this);
   holding_->since = core().scheduler().now();
-  holding_->heartbeat_demand.emplace(core().keeper());
+  core().keeper().hold_began();
   path_->record_grant(fsm_.predecessors().were_awaited());
   front()->on_granted(holding_->since);
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
@@ -155,6 +155,28 @@ void LockNode::notify_unreachable(const std::string& cause) {
 
 // ---- events of the session and of the znode -----------------------------------------------------
 
+void LockNode::on_lease_event(LeaseEvent& event) {
+  const auto self = shared_from_this();  // the contender may drop its reference
+  const auto holder = front();
+  const bool is_its_session = event.session == fsm_.node().session();
+  switch (event.kind) {
+    case LeaseEvent::Kind::session_ended: on_session_ended(event.session); break;
+    case LeaseEvent::Kind::lease_expired: on_lease_expired(event.lease); break;
+    case LeaseEvent::Kind::suspended:
+      if (holder && is_its_session) holder->on_suspended();
+      break;
+    case LeaseEvent::Kind::resumed:
+      if (holder && is_its_session) holder->on_resumed();
+      break;
+    case LeaseEvent::Kind::tick:
+      path_->on_tick(event.tick);
+      on_tick(event.requests);
+      break;
+    case LeaseEvent::Kind::closed: end_watches(); break;
+  }
+  assert((path_->assert_invariants(), true));
+}
+
 void LockNode::on_session_ended(SessionId session) {
   if (!is_granted()) return run(fsm_.on_session_ended(session));
   if (session == fsm_.node().session()) lose(LossReason::session_expired);
@@ -170,16 +192,6 @@ void LockNode::lose(LossReason why) {
   if (!is_idle()) return;
   remove(why == LossReason::lease_expired ? RemovalCause::lapse_without_holder
                                           : RemovalCause::already_deleted);
-}
-
-void LockNode::on_suspended(SessionId session) {
-  const auto holder = front();
-  if (holder && session == fsm_.node().session()) holder->on_suspended();
-}
-
-void LockNode::on_resumed(SessionId session) {
-  const auto holder = front();
-  if (holder && session == fsm_.node().session()) holder->on_resumed();
 }
 
 void LockNode::on_tick(int& requests) {
@@ -237,11 +249,11 @@ bool LockNode::goes_by_number() const noexcept {
 
 void LockNode::end_watches() {
   path_->assert_held();
-  path_->dismiss_node(*this);
+  core().keeper().dismiss(*this);
   end_delay();
   has_ended_ = true;
   if (holding_) {
-    holding_->heartbeat_demand.reset();
+    if (std::exchange(holding_->needs_lease, false)) core().keeper().hold_ended();
     holding_->downgrade.end_hold();
   }
   watches_.disarm();

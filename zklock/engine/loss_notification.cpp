@@ -51,9 +51,8 @@ void LossNotification::run() {
         {.kind = LogKind::loss, .text = std::exchange(line_, {}), .path = path_->path().str()});
   }
   {
-    RunningCallbacks::Call call(context.records().callbacks, "a loss callback of ",
-                                path_->path().str());
-    call.hold_ended(context.scheduler().now());
+    const RunningCallbacks::Call call(context, "a loss callback of ", path_->path().str(),
+                                      context.scheduler().now());
     loss_.request_stop();
   }
   finish();

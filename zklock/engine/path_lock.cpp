@@ -24,13 +24,8 @@ Caller caller_of(const AcquireRequest& request) {
 PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
     : PathQueue(std::move(core), std::move(path), counter_ended) {}
 
-PathLock::~PathLock() {
-  core().keeper().dismiss(*this);
-}
-
 // Checks some contenders only: a path can have thousands.
 void PathLock::assert_invariants() const noexcept {
-  assert(nodes_.empty() || observes_lease_);
   for (const auto& node : shared_nodes()) node->assert_invariants();
   int unchecked = 8;
   for (const auto& [owner, contender] : contenders_) {
@@ -228,7 +223,6 @@ void PathLock::end_all() {
     contender->close();
     if (contender->ownership().count() == 0) dismiss(*contender);
   }
-  while (!nodes_.empty()) nodes_.front().end_watches();
   if (objects_ > 0) return;
   reentry_counter_.clear();  // without a public object, there is no unlock()
   // The contenders may hold the last references to parts of this path lock.
@@ -240,57 +234,12 @@ void PathLock::close() {
   end_all();
 }
 
-// ---- the lock nodes and the session -------------------------------------------------------------
+// ---- slow waits ---------------------------------------------------------------------------------
 
-void PathLock::enlist_node(LockNode& node) noexcept {
-  if (!std::exchange(observes_lease_, true)) core().keeper().enlist(*this);
-  nodes_.push_back(node);
-  core().keeper().begin_use();
-}
-
-void PathLock::dismiss_node(LockNode& node) noexcept {
-  if (!node.list_hook_.is_linked()) return;
-  nodes_.erase(nodes_.iterator_to(node));
-  core().keeper().end_use();
-}
-
-template <class... Arguments>
-void PathLock::notify(void (LockNode::*event)(Arguments...),
-                      std::type_identity_t<Arguments>... arguments) {
-  std::vector<std::shared_ptr<LockNode>> nodes;  // a copy: a node that is notified may be dismissed
-  const EngineLock lock(entry());
-  for (LockNode& node : nodes_) nodes.push_back(node.shared_from_this());
-  for (const auto& node : nodes) (*node.*event)(arguments...);
-}
-
-std::shared_ptr<LeaseObserver> PathLock::shared_if_alive() noexcept {
-  const auto self = weak_from_this().lock();
-  return self ? std::shared_ptr<LeaseObserver>(self, this) : nullptr;
-}
-
-void PathLock::on_session_ended(SessionId session) {
-  notify(&LockNode::on_session_ended, session);
-}
-
-void PathLock::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
-  notify(&LockNode::on_lease_expired, lease);
-}
-
-void PathLock::on_suspended(SessionId session) {
-  notify(&LockNode::on_suspended, session);
-}
-
-void PathLock::on_resumed(SessionId session) {
-  notify(&LockNode::on_resumed, session);
-}
-
-void PathLock::on_tick(int& requests) {
-  notify(&LockNode::on_tick, requests);
-  if (core().logs(LogLevel::info)) describe_slow_wait();
-}
-
-void PathLock::describe_slow_wait() {
-  const EngineLock lock(entry());
+void PathLock::on_tick(std::uint64_t tick) {
+  const std::uint64_t last = std::exchange(last_tick_, tick);
+  if (last == tick || !core().logs(LogLevel::info)) return;
+  if (last + 1 != tick) slow_wait_ = {};  // no contender has waited in between
   const auto oldest = oldest_waiter();
   std::optional<core::Duration> waited;
   if (oldest) waited = core().scheduler().now() - oldest->call->began();

@@ -35,15 +35,11 @@ namespace zklock::detail {
 /// client's EngineMutex guards all of it.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES for those of PathQueue: the engine mutex
-/// is held. REQUIRES for all others: it is not.
-class PathLock final : public PathQueue,
-                       public ThreadExitListener,
-                       public WaitedPath,
-                       private LeaseObserver {
+/// is held. REQUIRES for all others, unless a comment says otherwise: it is not.
+class PathLock final : public PathQueue, public ThreadExitListener, public WaitedPath {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
   PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
-  ~PathLock() override;
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
@@ -103,7 +99,7 @@ class PathLock final : public PathQueue,
 
   void thread_exits(Owner owner) noexcept override;
 
-  // WaitedPath.
+  // WaitedPath. REQUIRES: the engine mutex is held.
   const std::string& waited_path() const noexcept override { return path().str(); }
   BlockedContender blockers_of(const Owner& key) override;
 
@@ -120,19 +116,7 @@ class PathLock final : public PathQueue,
   void on_path_recreated() override;
   void assert_invariants() const noexcept override;
 
-  void enlist_node(LockNode& node) noexcept override;
-  void dismiss_node(LockNode& node) noexcept override;
-
-  // LeaseObserver.
-  std::shared_ptr<LeaseObserver> shared_if_alive() noexcept override;
-  void on_session_ended(SessionId session) override;
-  void on_lease_expired(const std::shared_ptr<core::Lease>& lease) override;
-  void on_suspended(SessionId session) override;
-  void on_resumed(SessionId session) override;
-  void on_tick(int& requests) override;
-  /// Calls this member of each enlisted lock node, with the engine mutex held.
-  template <class... Arguments>
-  void notify(void (LockNode::*event)(Arguments...), std::type_identity_t<Arguments>... arguments);
+  void on_tick(std::uint64_t tick) override;
 
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
@@ -142,8 +126,6 @@ class PathLock final : public PathQueue,
   /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
   /// Access::permits only. It includes the other counts too, because permits nest in a lock.
   static bool includes(Access access, const Contender& contender);
-  /// Begins to describe a slow wait in the log, if that is due.
-  void describe_slow_wait();
   /// Returns the call that has waited the longest, and its owner; nothing if none waits.
   struct Waiter {
     Owner owner;
@@ -164,12 +146,8 @@ class PathLock final : public PathQueue,
 
   ReentryCounter reentry_counter_;
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;
-  using NodeHook = boost::intrusive::member_hook<LockNode, boost::intrusive::list_member_hook<>,
-                                                 &LockNode::list_hook_>;
-  /// Lock nodes that have not ended, oldest first.
-  boost::intrusive::list<LockNode, NodeHook> nodes_;
-  bool observes_lease_ = false;  ///< registered with the lease keeper
   core::SlowWait slow_wait_;
+  std::uint64_t last_tick_ = 0;  ///< the last tick with a lock node here
 };
 
 }  // namespace zklock::detail

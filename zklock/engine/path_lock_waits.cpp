@@ -52,16 +52,15 @@ void PathLock::add_to(LabelStates& states) {
 
 BlockedContender PathLock::blockers_of(const Owner& key) {
   BlockedContender blocked;
-  const EngineLock lock(entry());
   const auto waiter = find(key);
   if (!waiter || waiter->ownership().state() != core::Ownership::State::waiting) return blocked;
-  blocked.contender = waiter;
+  blocked.contender = waiter.get();
   blocked.has_node = waiter->lock_node().machine().node().exists();
   for (const auto& [owner, other] : contenders_) {
     const bool waits = waits_ahead(*other, *waiter);
     if (!waits && !blocks(*other, *waiter)) continue;
     blocked.blockers.push_back({.owner = other->owner(),
-                                .contender = other,
+                                .contender = other.get(),
                                 .is_thread_bound = waits || is_thread_bound(*other),
                                 .waits = waits});
   }

@@ -54,13 +54,4 @@ void PathQueue::record_create(const client::Reply& created, bool makes_path) noe
   }
 }
 
-const std::shared_ptr<core::Lease>& PathQueue::lease_for_grant(core::SessionId session) {
-  // The last lease has most often been extended since: then the keeper is not needed.
-  const bool is_known = lease_ && lease_->session() == session;
-  if (!is_known || !core().keeper().suffices_for_grant(*lease_)) {
-    lease_ = core().keeper().lease_for_grant(session);
-  }
-  return lease_;
-}
-
 }  // namespace zklock::detail

@@ -21,8 +21,7 @@ class LockNode;
 
 /// The part of a path lock that its lock nodes share. It collects what the replies of the servers
 /// show about the queue. That is the sequence counter, the newest own znode, and how many grants
-/// had to wait lately. It also has the lock nodes with a line, the limit of creates, and the lease
-/// of the last grant.
+/// had to wait lately. It also has the lock nodes with a line and the limit of creates.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class PathQueue : public PathContext {
@@ -82,12 +81,9 @@ class PathQueue : public PathContext {
   /// crowded, or if the sequence number of the new znode will probably show that it is first.
   bool omits_count() const noexcept { return is_crowded() || sequence_hint_.expects_first(); }
 
-  /// Returns the lease for a grant on `session` now; null if it does not suffice.
-  const std::shared_ptr<core::Lease>& lease_for_grant(core::SessionId session);
-  /// Begins to notify a lock node of the events of the session.
-  virtual void enlist_node(LockNode& node) noexcept = 0;
-  /// Stops notifying it. Does nothing if the lock node is not enlisted.
-  virtual void dismiss_node(LockNode& node) noexcept = 0;
+  /// Called by each lock node that waits or is held, at each tick of the LeaseKeeper. `tick`: its
+  /// number.
+  virtual void on_tick(std::uint64_t tick) = 0;
 
   /// Returns the lock nodes that have a line. No two have equal policies.
   const std::vector<std::shared_ptr<LockNode>>& shared_nodes() const noexcept {
@@ -115,7 +111,6 @@ class PathQueue : public PathContext {
   SessionHandoff session_handoff_;
   std::vector<std::shared_ptr<LockNode>> shared_nodes_;
   LateCreates late_creates_{*this};
-  std::shared_ptr<core::Lease> lease_;  ///< of the last grant
   CreateLimiter create_limiter_{core().settings().creates_at_once};
   int waited_in_a_row_ = 0;  ///< latest grants that all had to wait
   /// Latest grants that did not have to wait, up to kContendedFor.

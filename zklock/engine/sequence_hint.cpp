@@ -41,9 +41,10 @@ auto SequenceHint::of_this_watch(Step step) {
 std::function<void()> SequenceHint::on_release(core::Sequence number, FencingToken token) {
   last_ = {number, token};
   if (watch_ == client::RequestId{}) return {};
-  return under_lock(path_.weak_from_this(), path_, [this, token]() {
-    if (last_ && last_->token == token) last_->is_deleted = true;
-  });
+  return [this, path = path_.weak_from_this(), token] {
+    const auto alive = path.lock();
+    if (alive && last_ && last_->token == token) last_->is_deleted = true;
+  };
 }
 
 bool SequenceHint::watch() {

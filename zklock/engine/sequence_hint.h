@@ -60,8 +60,8 @@ class SequenceHint {
   /// Records the grant of a znode with this number. REQUIRES: LockNode::goes_by_number() is true.
   void on_granted(core::Sequence number, core::Instant now);
   /// Records that the granted znode is being deleted. Returns a callback that records the end of
-  /// the delete; empty without a watch. The caller calls it without an EngineLock when the ensemble
-  /// has confirmed the delete. Before that, is_first() is false.
+  /// the delete; empty without a watch. The caller calls it when the ensemble has confirmed the
+  /// delete. Before that, is_first() is false.
   [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token);
   /// Returns whether a new znode of this client will probably be first by its number.
   bool expects_first() const noexcept { return is_adjacent_ && is_known(); }

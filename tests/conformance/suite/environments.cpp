@@ -8,6 +8,7 @@
 #include "conformance/suite/ensembles.h"
 #include "support/raw_client.h"
 #include "zklock/engine/client_core.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
@@ -92,7 +93,9 @@ bool SingleEnvironment::all_connected() const {
 bool SingleEnvironment::all_idle() const {
   return std::ranges::all_of(clients_, [](const auto& client) {
     zklock::detail::ClientCore& core = *zklock::detail::ClientCore::of(*client);
-    return core.closed() || (core.work().idle() && !core.keeper().is_used());
+    if (core.closed()) return true;
+    const zklock::detail::EngineLock lock({core});
+    return core.work().is_idle() && !core.keeper().is_used();
   });
 }
 

@@ -18,7 +18,7 @@
 
 #include "conformance/suite/lock_adapters.h"
 #include "zklock/client/port/test_seam.h"
-#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/engine/session/wait_slice.h"
 
 namespace zklock::testing {
 

@@ -189,9 +189,8 @@ struct SessionInfo {
 };
 
 /// Receives the events of the coordinator's sessions, in order and never concurrently. An
-/// implementation may call the members of the coordinator, but not start() or close(), and none in
-/// on_answered(). It does not block and runs no user code, because the calling threads must not be
-/// blocked.
+/// implementation may call the members of the coordinator, but not start() or close(). It does not
+/// block and runs no user code, because the calling threads must not be blocked.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
@@ -218,8 +217,8 @@ class SessionObserver {
   /// `by` is quorum for a create, multi or delete that was executed, or that failed because of the
   /// tree (no_node, node_exists, quota_exceeded, ...). It is leader for a sync. It is server for
   /// reads, and for refusals that a single server can make. Such refusals have the status
-  /// `throttled` or `read_only`; outside a multi also `no_auth` or `invalid_acl`. A mutex of the
-  /// coordinator is held: this member may not call the coordinator.
+  /// `throttled` or `read_only`; outside a multi also `no_auth` or `invalid_acl`. While another
+  /// thread reports the end of the session, the call can come a moment after on_ended().
   virtual void on_answered(SessionId session, Instant sent_at, AnsweredBy by) = 0;
 };
 

@@ -320,6 +320,9 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
   CallPtr call;
   Reply reply;
   bool complete = false;
+  SessionId session;
+  Instant sent_at;
+  std::optional<AnsweredBy> evidence;  // for the observer
   std::optional<SessionEnd> end;
   FollowUps follow_ups;
   {
@@ -335,15 +338,14 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     }
 
     reply = call->blank_reply();
-    const Instant sent_at = reply.sent_at;
+    session = reply.session;
+    sent_at = reply.sent_at;
     const auto by = answered_by(completion.code, call->is_multi());
     if (by) last_contact_ = std::max(last_contact_, sent_at);
     const AnsweredBy best = call->answered_by(sub_request);
-    // A read that was sent together with a write proves no more than the write. Not after
-    // on_ended(): the phase is dead from before that call on.
-    if (by && (best != AnsweredBy::server || sub_request == 0) && phase_ != Phase::dead) {
-      observer_->on_answered(reply.session, sent_at, std::min(*by, best));
-    }
+    // A read that was sent together with a write proves no more than the write.
+    const bool proves = best != AnsweredBy::server || sub_request == 0;
+    if (by && proves && phase_ != Phase::dead) evidence = std::min(*by, best);
     complete = call->complete(sub_request, completion, call_context(follow_ups, reply));
     if (const auto operation = call->operation(); operation && complete && by) {
       durations_.at(*operation).add(boot_time() - sent_at);
@@ -363,6 +365,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     correct_status(reply.status);
     if (reply.status == Status::auth_failed) reply.detail = refused_text();
   }
+  if (evidence) observer_->on_answered(session, sent_at, *evidence);
   if (end) finish_session_end(*end, connection_problem());
   if (complete && call->handler()) call->handler()(std::move(reply));
 }

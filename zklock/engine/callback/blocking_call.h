@@ -10,7 +10,7 @@
 #include "zklock/client/port/test_seam.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/callback/interruptible_condition.h"
-#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/engine/session/wait_slice.h"
 
 namespace zklock::detail {
 

@@ -4,12 +4,9 @@
 #include <algorithm>
 #include <cassert>
 
-#include "zklock/engine/session/wait_in_slices.h"
-
 namespace zklock::detail {
 
 BackgroundWork::Id BackgroundWork::begin(Id of) {
-  const client::MutexLock guard(mutex_);
   const Id id = of == Id{} ? Id{++last_} : of;
   if (!closed_) ++pieces_[static_cast<std::uint64_t>(id)].under_way;
   return id;
@@ -28,7 +25,6 @@ void BackgroundWork::resume(Id id) noexcept {
 }
 
 void BackgroundWork::move(Id id, int Piece::*from, int Piece::*to) noexcept {
-  const client::MutexLock guard(mutex_);
   const auto piece = pieces_.find(static_cast<std::uint64_t>(id));
   if (piece == pieces_.end()) return;  // closed
   assert(piece->second.*from > 0);
@@ -38,38 +34,19 @@ void BackgroundWork::move(Id id, int Piece::*from, int Piece::*to) noexcept {
   changed_.notify_all();
 }
 
-BackgroundWork::Id BackgroundWork::newest() const {
-  const client::MutexLock guard(mutex_);
-  return Id{last_};
+bool BackgroundWork::is_settled(Id last) const {
+  return std::all_of(pieces_.begin(), pieces_.upper_bound(static_cast<std::uint64_t>(last)),
+                     [](const auto& piece) { return piece.second.under_way == 0; });
 }
 
-bool BackgroundWork::idle() const {
-  const client::MutexLock guard(mutex_);
-  return pieces_.empty();
-}
-
-std::size_t BackgroundWork::size() const {
-  const client::MutexLock guard(mutex_);
-  return pieces_.size();
+bool BackgroundWork::has_ended(Id last) const {
+  return pieces_.empty() || pieces_.begin()->first > static_cast<std::uint64_t>(last);
 }
 
 void BackgroundWork::close() noexcept {
-  const client::MutexLock guard(mutex_);
   closed_ = true;
   pieces_.clear();
   changed_.notify_all();
-}
-
-bool BackgroundWork::wait(Deadline deadline, Id last) {
-  const client::MutexLock guard(mutex_);
-  const auto end = [&]() ZKLOCK_REQUIRES(mutex_) {
-    return pieces_.upper_bound(static_cast<std::uint64_t>(last));
-  };
-  const auto settled = [&]() ZKLOCK_REQUIRES(mutex_) {
-    return std::all_of(pieces_.begin(), end(),
-                       [](const auto& piece) { return piece.second.under_way == 0; });
-  };
-  return wait_in_slices(changed_, mutex_, deadline, settled) && pieces_.begin() == end();
 }
 
 }  // namespace zklock::detail

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/deadline.h"
 
 namespace zklock::detail {
 
@@ -14,11 +13,11 @@ namespace zklock::detail {
 /// ensemble has confirmed them, downgrades, and callbacks of a loss that wait for a thread.
 ///
 /// A piece of work has one or more parts. A withdrawal, for example, first waits for the reply to
-/// its create, and then deletes the znode. Both are parts of one piece: wait() blocks until the
+/// its create, and then deletes the znode. Both are parts of one piece: flush() blocks until the
 /// znode is deleted. A part is under way until end(). Between stall() and resume() it is stalled
 /// instead.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its EngineContext.
 class BackgroundWork {
  public:
   /// Identifies a piece. Each new piece has a higher id. 0: none.
@@ -32,16 +31,20 @@ class BackgroundWork {
   void stall(Id id) noexcept;
   /// Marks a stalled part as under way again.
   void resume(Id id) noexcept;
+
   /// Returns the newest piece so far; 0 before the first.
-  Id newest() const;
-  /// Blocks until no piece up to `last` has a part under way, or until `deadline`. Returns true if
-  /// all of them have ended. Returns false at the deadline or if a part is stalled.
-  bool wait(Deadline deadline, Id last);
-  bool wait(Deadline deadline) { return wait(deadline, newest()); }
-  /// Returns true if all pieces have ended.
-  bool idle() const;
+  Id newest() const noexcept { return Id{last_}; }
+  /// Returns whether no piece up to `last` has a part under way.
+  bool is_settled(Id last) const;
+  /// Returns whether all pieces up to `last` have ended.
+  bool has_ended(Id last) const;
+  /// Returns whether all pieces have ended.
+  bool is_idle() const noexcept { return pieces_.empty(); }
   /// Returns the number of pieces that have not ended.
-  std::size_t size() const;
+  std::size_t size() const noexcept { return pieces_.size(); }
+  /// Returns what is notified when a part ends or stalls.
+  client::Condition& changed() noexcept { return changed_; }
+
   /// Called when the session is closed. Ends all pieces. A piece that begins later ends at once.
   void close() noexcept;
 
@@ -50,13 +53,13 @@ class BackgroundWork {
     int under_way = 0;
     int stalled = 0;
   };
+
   void move(Id id, int Piece::*from, int Piece::*to) noexcept;
 
-  mutable client::Mutex mutex_;
   client::Condition changed_;
-  std::uint64_t last_ ZKLOCK_GUARDED_BY(mutex_) = 0;
-  bool closed_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  std::map<std::uint64_t, Piece> pieces_ ZKLOCK_GUARDED_BY(mutex_);
+  std::uint64_t last_ = 0;
+  bool closed_ = false;
+  std::map<std::uint64_t, Piece> pieces_;
 };
 
 }  // namespace zklock::detail

@@ -47,13 +47,6 @@ struct Cleaner::Deletion {
   /// see drops_sibling().
   template <class R>
   client::Operation with_siblings(R request) const;
-  /// Returns whether a successful reply ends the deletion, and changes nothing else of the cleaner.
-  /// This needs no engine mutex: only its replies use a deletion that was never refused.
-  bool ends_alone() const noexcept {
-    const bool deletes_all = missing.empty() && (!is_node_deleted || node.siblings.empty());
-    return step != Step::looking && deletes_all && !was_refused;
-  }
-
   const std::weak_ptr<EngineContext> core;
   const SessionId session;
   Node node;  ///< what remains to be deleted
@@ -62,7 +55,6 @@ struct Cleaner::Deletion {
   const BackgroundWork::Id work;
   bool is_node_deleted = false;  ///< only siblings remain to be deleted
   bool is_refused = false;
-  bool was_refused = false;  ///< at least once
   /// Siblings that the transaction did not find, and those that may be missing.
   std::vector<Sibling> missing = {};
 };
@@ -126,10 +118,6 @@ client::ReplyHandler Cleaner::on_reply(const Shared& deletion) {
   return [deletion](const client::Reply& reply) {
     const auto core = deletion->core.lock();
     if (!core) return;
-    if (reply.status == Status::ok && deletion->ends_alone()) {
-      if (deletion->on_deleted) deletion->on_deleted();
-      return core->work().end(deletion->work);
-    }
     const EngineLock lock({*core});
     core->cleaner().on_answered(deletion, reply);
   };
@@ -233,9 +221,7 @@ void Cleaner::end(const Shared& deletion) {
   assert(!deletion->is_refused);
   if (!deletion->is_node_deleted) std::erase(refused_, deletion);
   core_.work().end(deletion->work);
-  if (deletion->is_node_deleted && deletion->on_deleted) {
-    core_.mutex().after_unlock(std::exchange(deletion->on_deleted, nullptr));
-  }
+  if (deletion->is_node_deleted && deletion->on_deleted) deletion->on_deleted();
 }
 
 void Cleaner::warn_of_sibling(const std::string& path, Status why) {
@@ -257,7 +243,7 @@ void Cleaner::on_refused(const Shared& deletion) {
   const bool is_first = std::ranges::none_of(
       refused_, [&](const Shared& each) { return parent_of(each->node.path) == parent; });
   if (is_new) refused_.push_back(deletion);
-  deletion->is_refused = deletion->was_refused = true;
+  deletion->is_refused = true;
   core_.work().stall(deletion->work);
   if (!is_first) return;
   core_.mutex().after_unlock([core = core_.shared_from_this(), parent, path,

@@ -65,8 +65,7 @@ class EngineContext;
 /// deleted by hand and the path is recreated. That happens shortly before a first attempt without a
 /// look, or between look and delete.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its EngineContext. One exception
-/// spares the usual release a lock of that mutex: see on_reply().
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its EngineContext.
 class Cleaner {
  public:
   enum class Step {
@@ -106,8 +105,8 @@ class Cleaner {
   Cleaner& operator=(const Cleaner&) = delete;
 
   /// Deletes a znode of this session, beginning with the step `first`, as a part of `work` or of a
-  /// new piece of background work. Calls `on_deleted`, with no lock held, when the ensemble has
-  /// confirmed the delete, which may never happen. Does not block. Does nothing if the client is
+  /// new piece of background work. Calls `on_deleted`, with the engine mutex held, when the ensemble
+  /// has confirmed the delete, which may never happen. Does not block. Does nothing if the client is
   /// closed or `session` is 0: the end of a session deletes its znodes.
   void remove(SessionId session, Node node, Step first, std::function<void()> on_deleted = {},
               BackgroundWork::Id work = {});
@@ -126,7 +125,7 @@ class Cleaner {
   struct Deletion;
   using Shared = std::shared_ptr<Deletion>;
   /// Returns the handler of a reply. It calls on_answered() with the engine mutex held, while the
-  /// client exists. If a reply only ends the deletion, it does without the mutex.
+  /// client exists.
   static client::ReplyHandler on_reply(const Shared& deletion);
   void submit(const Shared& deletion);
   void on_answered(const Shared& deletion, const client::Reply& reply);

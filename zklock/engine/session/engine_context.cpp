@@ -31,8 +31,8 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       attempt_prefix_(unique_prefix()),
       log_(settings_.log ? std::make_shared<LimitedLog>(settings_.log, *ports_.scheduler)
                          : nullptr),
-      records_{.labels = {}, .deadlocks = {}, .callbacks = {}, .hosts = HostsText(settings_.hosts)},
-      keeper_(std::make_shared<LeaseKeeper>(*ports_.coordinator, *ports_.scheduler)) {}
+      records_{
+          .labels = {}, .deadlocks = {}, .callbacks = {}, .hosts = HostsText(settings_.hosts)} {}
 
 void EngineContext::check_usable(const char* operation, const std::string& path) const {
   if (forked()) throw Error(Errc::forked, operation, path);
@@ -55,18 +55,18 @@ void EngineContext::remove(SessionId session, std::string path, BackgroundWork::
   cleaner_.remove(session, {.path = std::move(path)}, Cleaner::Step::deleting, {}, work);
 }
 
+LabelMetrics& EngineContext::metrics_of(std::string_view label) {
+  const EngineLock lock({*this});
+  return records_.labels.of(label);
+}
+
 void EngineContext::record_counter_end(const core::LockPath& path, bool ended) {
-  const client::MutexLock guard(mutex_);
+  engine_mutex_.assert_held();
   if (ended) {
     ended_counters_.insert(path.str());
   } else {
     ended_counters_.erase(path.str());
   }
-}
-
-bool EngineContext::has_counter_ended(const core::LockPath& path) const {
-  const client::MutexLock guard(mutex_);
-  return ended_counters_.contains(path.str());
 }
 
 std::shared_ptr<const CallTexts> CallTexts::of_object(std::string_view label) {
@@ -101,7 +101,7 @@ core::ZnodeData EngineContext::identify(const Caller& caller) const {
 }
 
 void EngineContext::add_session_listener(const std::shared_ptr<NewSessionListener>& listener) {
-  const client::MutexLock guard(mutex_);
+  engine_mutex_.assert_held();
   std::erase_if(session_listeners_, [](const auto& each) { return each.expired(); });
   session_listeners_.push_back(listener);
 }
@@ -109,7 +109,7 @@ void EngineContext::add_session_listener(const std::shared_ptr<NewSessionListene
 void EngineContext::notify_session_listeners() {
   std::vector<std::weak_ptr<NewSessionListener>> listeners;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock({*this});
     listeners = session_listeners_;
   }
   for (const auto& each : listeners) {

@@ -16,7 +16,6 @@
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/dispatcher.h"
 #include "zklock/client/port/log.h"
-#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/znode_data.h"
@@ -100,7 +99,8 @@ struct Ports {
 /// The metrics of the lock objects of a client, its blocked calls, its running callbacks, and its
 /// servers.
 ///
-/// Thread-safety: any thread may use any member.
+/// Thread-safety: any thread may call HostsText::get(). REQUIRES for all else: the engine mutex is
+/// held.
 struct ClientRecords {
   LabelRegistry labels;
   DeadlockDetector deadlocks;
@@ -132,7 +132,8 @@ class PathFacts {
 /// The part of a client that the objects of the engine use: the ports, the lease, the background
 /// work and the identity.
 ///
-/// Thread-safety: any thread may call any member.
+/// Thread-safety: any thread may call any member, if its comment does not say otherwise. "Enters the
+/// engine": REQUIRES: the engine mutex is not held.
 class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
   /// Enough to keep the ensemble busy: it executes fewer than 100 creates in a round trip of one
@@ -173,23 +174,29 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
   EngineMutex& mutex() noexcept { return engine_mutex_; }
-  LeaseKeeper& keeper() noexcept { return *keeper_; }
   PathFacts& path_facts() noexcept { return path_facts_; }
+  // The comments of these classes say which of their members require that the engine mutex is held.
+  LeaseKeeper& keeper() noexcept { return keeper_; }
   DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
-  /// REQUIRES for its members: the engine mutex is held.
   Cleaner& cleaner() noexcept { return cleaner_; }
+  BackgroundWork& work() noexcept { return work_; }
   ClientRecords& records() noexcept { return records_; }
-  /// Locks the engine mutex, and calls Cleaner::remove() with Cleaner::Step::deleting.
-  void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
   const Settings& settings() const noexcept { return settings_; }
 
-  /// Records whether the path's sequence counter is at its end. Later path locks of that path start
-  /// with that knowledge. So a call by a new lock object does not create a useless znode.
-  void record_counter_end(const core::LockPath& path, bool ended);
+  /// Calls Cleaner::remove() with Cleaner::Step::deleting. Enters the engine.
+  void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
+  /// See LabelRegistry::of(). The result exists as long as the client. Enters the engine.
+  LabelMetrics& metrics_of(std::string_view label);
 
+  /// Records whether the path's sequence counter is at its end. Later path locks of that path start
+  /// with that knowledge. So a call by a new lock object does not create a useless znode. REQUIRES:
+  /// the engine mutex is held.
+  void record_counter_end(const core::LockPath& path, bool ended);
   /// Returns the value that record_counter_end() recorded last for the path; false if there is
-  /// none.
-  bool has_counter_ended(const core::LockPath& path) const;
+  /// none. REQUIRES: the engine mutex is held.
+  bool has_counter_ended(const core::LockPath& path) const {
+    return ended_counters_.contains(path.str());
+  }
 
   /// Returns a text that no other client uses.
   const std::string& attempt_prefix() const noexcept { return attempt_prefix_; }
@@ -198,7 +205,8 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   /// Returns the znode data that name this process and the caller.
   core::ZnodeData identify(const Caller& caller) const;
 
-  /// Calls `listener` for each new session from now on, while it exists.
+  /// Calls `listener` for each new session from now on, while it exists. REQUIRES: the engine mutex
+  /// is held.
   void add_session_listener(const std::shared_ptr<NewSessionListener>& listener);
 
   bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
@@ -207,7 +215,6 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   /// Throws Error(forked | closed).
   void check_usable(const char* operation, const std::string& path) const;
 
-  BackgroundWork& work() noexcept { return work_; }
   /// Returns whether a line of this level is logged. A caller that formats a line checks it first.
   bool logs(LogLevel level) const noexcept { return log_ && log_->accepts(level); }
   /// Adds a line to the log; see LimitedLog::add(). The calling thread may hold any mutex.
@@ -218,11 +225,12 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   const Ports& ports() const noexcept { return ports_; }
   /// Returns whether it was closed already.
   bool set_closed() noexcept { return closed_.exchange(true); }
+  /// Enters the engine.
   void notify_session_listeners();
   /// Ends the log. Called when the timers of the client have ended.
   void finish_log() noexcept;
   /// Begins to describe in the log what the contenders of this client at `path` wait for. Returns
-  /// false, without effect, while another description is under way. The mutex of a path may be
+  /// false, without effect, while another description is under way. REQUIRES: the engine mutex is
   /// held.
   virtual bool describe_wait(const core::LockPath& path) = 0;
   /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
@@ -245,14 +253,12 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   BackgroundWork work_;
   ClientRecords records_;
   DelayMarkerClock delay_marker_clock_;
-  const std::shared_ptr<LeaseKeeper> keeper_;
+  LeaseKeeper keeper_{*this};
   Cleaner cleaner_{*this};
   PathFacts path_facts_;
   std::atomic<bool> closed_{false};
-
-  mutable client::Mutex mutex_;
-  std::set<std::string> ended_counters_ ZKLOCK_GUARDED_BY(mutex_);  ///< paths
-  std::vector<std::weak_ptr<NewSessionListener>> session_listeners_ ZKLOCK_GUARDED_BY(mutex_);
+  std::set<std::string> ended_counters_;  ///< paths
+  std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
 };
 
 }  // namespace zklock::detail

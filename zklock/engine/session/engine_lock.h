@@ -9,7 +9,7 @@
 #include "zklock/deadline.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/engine_mutex.h"
-#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/engine/session/wait_slice.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::detail {
@@ -81,7 +81,7 @@ class EngineLock {
   void after_wait() noexcept;
 
   const Entry entry_;
-  int exceptions_;  ///< how many exceptions may be under way at the end
+  int exceptions_;  ///< that may be under way at the end
 };
 
 }  // namespace zklock::detail

@@ -21,14 +21,12 @@ LockMetrics LabelMetrics::read(std::string_view label) const {
 
 LabelMetrics& LabelRegistry::of(std::string_view label) {
   std::string name = label.empty() ? "unnamed" : core::printable(label, core::kMaxValueBytes);
-  const client::MutexLock guard(mutex_);
   if (labels_.size() >= kMostLabels && !labels_.contains(name)) name = "other";
   return labels_[std::move(name)];
 }
 
 std::vector<std::pair<std::string, const LabelMetrics*>> LabelRegistry::all() const {
   std::vector<std::pair<std::string, const LabelMetrics*>> all;
-  const client::MutexLock guard(mutex_);
   for (const auto& [label, metrics] : labels_) all.emplace_back(label, &metrics);
   return all;
 }

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/core/atomic_histogram.h"
 #include "zklock/core/session.h"
 #include "zklock/hold.h"
@@ -77,20 +76,19 @@ using LabelStates = std::unordered_map<const LabelMetrics*, LabelState>;
 
 /// The LabelMetrics of a client, by label. At most kMostLabels; later labels share "other".
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: none. REQUIRES: the engine mutex is held.
 class LabelRegistry {
  public:
   static constexpr std::size_t kMostLabels = 200;
 
-  /// Returns those of the label, which is cut as in the znode. An empty label is "unnamed". Locks a
-  /// mutex and may allocate: called once for each lock object.
+  /// Returns those of the label, which is cut as in the znode. An empty label is "unnamed". May
+  /// allocate: called once for each lock object.
   LabelMetrics& of(std::string_view label);
   /// Returns all, sorted by label. They exist as long as this object.
   std::vector<std::pair<std::string, const LabelMetrics*>> all() const;
 
  private:
-  mutable client::Mutex mutex_;
-  std::map<std::string, LabelMetrics, std::less<>> labels_ ZKLOCK_GUARDED_BY(mutex_);
+  std::map<std::string, LabelMetrics, std::less<>> labels_;
 };
 
 }  // namespace zklock::detail

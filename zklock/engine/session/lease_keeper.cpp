@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <thread>
 #include <utility>
+
+#include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 
@@ -30,256 +34,276 @@ bool is_unanswered(core::Status status) noexcept {
 
 }  // namespace
 
-LeaseKeeper::LeaseKeeper(client::Coordinator& coordinator, client::Scheduler& scheduler)
-    : coordinator_(coordinator), scheduler_(scheduler) {}
+Instant LeaseKeeper::now() const noexcept {
+  return core_.scheduler().now();
+}
 
 void LeaseKeeper::assert_invariants() const {
+  core_.mutex().assert_held();
   assert(connected_ == evidence_.has_value());
   assert(connected_ || tick_timer_ == client::TimerId{});
   assert(!lease_ || lease_->session() == session());
   assert(!stopped_ || (!connected_ && !lease_));
+  assert(holds_ >= 0);
 }
 
-void LeaseKeeper::on_connected(const client::SessionInfo& session) {
-  const Instant now = scheduler_.now();
-  LeasePtr old;
-  LeasePtr shortened;
-  {
-    const client::MutexLock guard(mutex_);
-    if (stopped_) return;
-    shortest_timeout_ = std::min(shortest_timeout_, session.timeout);
-    if (session_id_.load() != session.id.value) {
-      old = std::exchange(lease_, nullptr);
-      shortest_timeout_ = session.timeout;
+template <class Step>
+auto LeaseKeeper::under_lock(Step step) {
+  return [weak = core_.weak_from_this(), step = std::move(step)](const auto&... arguments) {
+    const auto core = weak.lock();
+    if (!core) return;
+    {
+      const EngineLock lock({*core});
+      step(arguments...);
     }
-    session_id_ = session.id.value;
-    timeout_ = shortest_timeout_.count();
+    core->keeper().deliver();
+  };
+}
+
+// ---- events of the session ----------------------------------------------------------------------
+
+void LeaseKeeper::on_connected(const client::SessionInfo& session) {
+  {
+    const EngineLock lock({core_});
+    if (stopped_) return;
+    const bool is_other = session_id_.exchange(session.id.value) != session.id.value;
+    if (const auto old = is_other ? std::exchange(lease_, nullptr) : nullptr) lapse(old);
+    timeout_ = is_other ? session.timeout.count() : std::min(timeout(), session.timeout).count();
     connected_ = true;
     last_leader_answer_ = session.attempt_began;
-    last_answered_ = now;
-    full_again_at_ = now;
+    last_answered_ = full_again_at_ = now();
     ++connections_;
     up_to_date_since_ = Instant::max();
-    evidence_.emplace(session.timeout, session.attempt_began, now);
+    evidence_.emplace(session.timeout, session.attempt_began, now());
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
-    if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) shortened = lease_;
+    if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) watch_lease(lease_);
+    send(heartbeat());
+    schedule_tick();
+    if (!session.is_new) notify({.kind = LeaseEvent::Kind::resumed, .session = session.id});
     assert_invariants();
   }
-  if (old) lapse_and_notify(old);
-  if (shortened) watch_lease(shortened);
-  send(heartbeat(), session.id);
-  schedule_tick(session.id);
-  if (session.is_new) return;
-  for (const auto& member : members()) member->on_resumed(session.id);
+  deliver();
 }
 
 void LeaseKeeper::on_suspended(SessionId session) {
   {
-    const client::MutexLock guard(mutex_);
-    if (session_id_.load() != session.value) return;
+    const EngineLock lock({core_});
+    if (this->session() != session) return;
     connected_ = false;
     evidence_.reset();
-    scheduler_.cancel(std::exchange(tick_timer_, {}));
+    end_ticks();
+    notify({.kind = LeaseEvent::Kind::suspended, .session = session});
     assert_invariants();
   }
-  for (const auto& member : members()) member->on_suspended(session);
+  deliver();
 }
 
 void LeaseKeeper::on_ended(SessionId session) {
-  LeasePtr lease;
   {
-    const client::MutexLock guard(mutex_);
-    if (session == SessionId{} || session_id_.load() != session.value) return;
+    const EngineLock lock({core_});
+    if (session == SessionId{} || this->session() != session) return;
     connected_ = false;
     session_id_ = 0;
     evidence_.reset();
-    scheduler_.cancel(std::exchange(tick_timer_, {}));
-    lease = std::exchange(lease_, nullptr);
+    end_ticks();
+    if (const auto lease = std::exchange(lease_, nullptr)) lapse(lease);
+    notify({.kind = LeaseEvent::Kind::session_ended, .session = session});
     assert_invariants();
   }
-  if (lease) lapse_and_notify(lease);
-  for (const auto& member : members()) member->on_session_ended(session);
+  deliver();
 }
 
 void LeaseKeeper::on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
-  const Instant now = scheduler_.now();
-  LeasePtr begun;
-  bool is_late = false;
+  const EngineLock lock({core_});
+  if (!evidence_ || this->session() != session) return;
+  const Instant now = this->now();
+  const bool is_late = now - sent_at > timeout() / 24;
+  if (is_late) slow_until_ = now + timeout();
+  if (now - last_answered_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
+  last_answered_ = sent_at;
+  if (by != core::AnsweredBy::server) {
+    last_leader_request_ = std::max(last_leader_request_, sent_at);
+    last_leader_answer_ = std::max(last_leader_answer_, sent_at);
+  }
+  if (by == core::AnsweredBy::quorum) {
+    if (up_to_date_since_ == Instant::max()) up_to_date_since_ = sent_at;
+    const bool is_low = holds_ > 0 && lease_left(now) < timeout() / 4;
+    if (is_low && !lease_was_low_) ++low_leases_;
+    lease_was_low_ = is_low;
+    const Instant until = std::min(evidence_->lease_expiry(sent_at, now),
+                                   core::LeaseEvidence::lease_expiry_after(sent_at, timeout()));
+    if (!(lease_ && lease_->extend(until)) && now < until) {
+      lease_ = std::make_shared<core::Lease>(session, until);
+      watch_lease(lease_);
+    }
+  }
+  evidence_->on_answered(sent_at, now, by);
+  if (is_late) hurry(core::Duration{});
+  assert_invariants();
+}
+
+void LeaseKeeper::stop() {
   {
-    const client::MutexLock guard(mutex_);
-    if (!evidence_ || session_id_.load() != session.value) return;
-    is_late = now - sent_at > timeout() / 24;
-    if (is_late) slow_until_ = now + timeout();
-    if (now - last_answered_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;
-    last_answered_ = sent_at;
-    if (by != core::AnsweredBy::server) {
-      last_leader_request_ = std::max(last_leader_request_, sent_at);
-      last_leader_answer_ = std::max(last_leader_answer_, sent_at);
-    }
-    if (by == core::AnsweredBy::quorum) {
-      if (up_to_date_since_.load() == Instant::max()) up_to_date_since_ = sent_at;
-      const bool is_low = heartbeat_demands_ > 0 && lease_left(now) < timeout() / 4;
-      if (is_low && !lease_was_low_) ++low_leases_;
-      lease_was_low_ = is_low;
-      const Instant until =
-          std::min(evidence_->lease_expiry(sent_at, now),
-                   core::LeaseEvidence::lease_expiry_after(sent_at, shortest_timeout_));
-      if (!(lease_ && lease_->extend(until)) && now < until) {
-        begun = lease_ = std::make_shared<core::Lease>(session, until);
-      }
-    }
-    evidence_->on_answered(sent_at, now, by);
+    const EngineLock lock({core_});
+    if (std::exchange(stopped_, true)) return;
+    connected_ = false;
+    evidence_.reset();
+    end_ticks();
+    if (const auto lease = std::exchange(lease_, nullptr)) lapse(lease);
+    notify({.kind = LeaseEvent::Kind::closed});
     assert_invariants();
   }
-  if (begun) watch_lease(begun);
-  if (is_late) hurry(core::Duration{});
+  deliver();
 }
 
-std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) {
-  const client::MutexLock guard(mutex_);
-  if (!lease_ || lease_->session() != session || !suffices_for_grant(*lease_)) return nullptr;
-  return lease_;
-}
+// ---- the lease ----------------------------------------------------------------------------------
 
-bool LeaseKeeper::suffices_for_grant(core::Lease& lease) const {
-  const Instant now = scheduler_.now();
-  if (!lease.check(now)) return false;
-  return lease.valid_until() >= std::max(now + 7 * timeout() / 24, full_again_at_.load());
+std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) const {
+  core_.mutex().assert_held();
+  const Instant now = this->now();
+  if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
+  const bool suffices = lease_->valid_until() >= std::max(now + 7 * timeout() / 24, full_again_at_);
+  return suffices ? lease_ : nullptr;
 }
 
 void LeaseKeeper::on_lease_needed(core::Duration wait) {
-  needed_until_ = scheduler_.now() + timeout() / 2;
+  core_.mutex().assert_held();
+  needed_until_ = now() + timeout() / 2;
   hurry(wait);
 }
 
+void LeaseKeeper::hold_began() {
+  ++holds_;
+  on_lease_needed(timeout() / 20);
+}
+
+void LeaseKeeper::hold_ended() noexcept {
+  core_.mutex().assert_held();
+  if (--holds_ == 0) needed_until_ = {};
+}
+
 bool LeaseKeeper::has_contact() const {
-  const client::MutexLock guard(mutex_);
-  return connected_ && scheduler_.now() - last_leader_answer_ <= timeout() / 2;
-}
-
-void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
-  const client::MutexLock guard(mutex_);
-  if (!member.member_hook_.is_linked()) members_.push_back(member);
-}
-
-void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
-  const client::MutexLock guard(mutex_);
-  if (member.member_hook_.is_linked()) members_.erase(members_.iterator_to(member));
-}
-
-LeaseKeeper::Members LeaseKeeper::members() const {
-  Members alive;  // destroyed after the guard: a member's destructor locks the mutex
-  if (!is_used()) return alive;
-  const client::MutexLock guard(mutex_);
-  alive.reserve(members_.size());
-  for (LeaseObserver& each : members_) {
-    if (auto member = each.shared_if_alive()) alive.push_back(std::move(member));
-  }
-  return alive;
+  core_.mutex().assert_held();
+  return connected_ && now() - last_leader_answer_ <= timeout() / 2;
 }
 
 std::optional<core::Duration> LeaseKeeper::lease_remaining() const {
-  if (heartbeat_demands_ == 0) return std::nullopt;
-  const client::MutexLock guard(mutex_);
-  return lease_left(scheduler_.now());
+  if (holds_ == 0) return std::nullopt;
+  return lease_left(now());
 }
 
 core::Duration LeaseKeeper::lease_left(Instant now) const {
   return lease_ ? std::max(lease_->valid_until(), now) - now : core::Duration{};
 }
 
-core::Duration LeaseKeeper::interval(Instant now) const {
-  if (now < needed_until_.load() && lease_left(now) < timeout() / 3) return timeout() / 20;
-  if (heartbeat_demands_ > 0 || now < slow_until_) return timeout() / 10;
-  return 7 * timeout() / 24;
-}
-
-void LeaseKeeper::schedule_tick(SessionId session, std::optional<core::Duration> wait) {
-  const client::MutexLock guard(mutex_);
-  if (stopped_ || !connected_ || session_id_.load() != session.value) return;
-  const Instant now = scheduler_.now();
-  Instant next = now + wait.value_or(timeout() / 20);
-  if (wait && tick_at_ > now) next = std::min(next, tick_at_);
-  tick_is_postponed_ = true;  // first: a HeartbeatDemand that begins from now on calls hurry()
-  const core::Duration interval = this->interval(now);
-  if (wait || interval <= timeout() / 10) {
-    tick_is_postponed_ = false;
-  } else {
-    next = std::max(now + timeout() / 40, last_leader_request_ + interval);
-  }
-  tick_at_ = next;
-  const client::TimerId timer = scheduler_.at(next, [self = weak_from_this(), session] {
-    if (const auto keeper = self.lock()) keeper->tick(session);
-  });
-  scheduler_.cancel(std::exchange(tick_timer_, timer));
-}
-
-void LeaseKeeper::hurry(core::Duration wait) {
-  if (tick_is_postponed_.exchange(false)) schedule_tick(session(), wait);
-}
-
-void LeaseKeeper::tick(SessionId session) {
-  const Instant now = scheduler_.now();
-  bool is_due = false;
-  bool is_heartbeat = false;
-  {
-    const client::MutexLock guard(mutex_);
-    if (!evidence_ || session_id_.load() != session.value) return;
-    // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
-    is_due = last_leader_request_ + interval(now) <= now + timeout() / 40;
-    is_heartbeat = heartbeat_demands_ > 0 && lease_left(now) < 11 * timeout() / 24;
-  }
-  if (is_due) send(is_heartbeat ? heartbeat() : sync(), session);
-  schedule_tick(session);
-  int requests = kMostRequestsAtATick;
-  for (const auto& member : members()) member->on_tick(requests);
-  if (requests <= 0) hurry(timeout() / 20);  // for the other members
-}
-
-void LeaseKeeper::send(client::Operation operation, SessionId session) {
-  {
-    const client::MutexLock guard(mutex_);
-    if (stopped_) return;
-    last_leader_request_ = scheduler_.now();
-  }
-  coordinator_.submit({.operation = std::move(operation), .session = session},
-                      [self = weak_from_this()](const client::Reply& reply) {
-                        const auto keeper = self.lock();
-                        if (keeper && is_unanswered(reply.status)) ++keeper->heartbeat_failures_;
-                      });
-}
-
 void LeaseKeeper::watch_lease(const LeasePtr& lease) {
-  scheduler_.at(lease->valid_until(), [self = weak_from_this(), lease] {
-    if (const auto keeper = self.lock()) keeper->on_lease_due(lease);
-  });
+  core_.scheduler().at(lease->valid_until(), under_lock([this, lease] { on_lease_due(lease); }));
 }
 
 void LeaseKeeper::on_lease_due(const LeasePtr& lease) {
-  if (lease->check(scheduler_.now())) {
-    watch_lease(lease);
-  } else {
-    lapse_and_notify(lease);
-  }
+  lease->check(now()) ? watch_lease(lease) : lapse(lease);
 }
 
-void LeaseKeeper::lapse_and_notify(const LeasePtr& lease) {
+void LeaseKeeper::lapse(const LeasePtr& lease) {
   lease->lapse();
-  for (const auto& member : members()) member->on_lease_expired(lease);
+  notify({.kind = LeaseEvent::Kind::lease_expired, .lease = lease});
 }
 
-void LeaseKeeper::stop() {
-  LeasePtr lease;
-  {
-    const client::MutexLock guard(mutex_);
-    if (std::exchange(stopped_, true)) return;
-    connected_ = false;
-    evidence_.reset();
-    scheduler_.cancel(std::exchange(tick_timer_, {}));
-    lease = std::exchange(lease_, nullptr);
-    assert_invariants();
+// ---- the requests -------------------------------------------------------------------------------
+
+core::Duration LeaseKeeper::interval(Instant now) const {
+  if (now < needed_until_ && lease_left(now) < timeout() / 3) return timeout() / 20;
+  if (holds_ > 0 || now < slow_until_) return timeout() / 10;
+  return 7 * timeout() / 24;
+}
+
+void LeaseKeeper::schedule_tick(std::optional<core::Duration> wait) {
+  if (!connected_) return;
+  const Instant now = this->now();
+  Instant next = now + wait.value_or(timeout() / 20);
+  if (wait && tick_at_ > now) next = std::min(next, tick_at_);
+  const core::Duration interval = this->interval(now);
+  tick_is_postponed_ = !wait && interval > timeout() / 10;
+  if (tick_is_postponed_) next = std::max(now + timeout() / 40, last_leader_request_ + interval);
+  end_ticks();
+  tick_at_ = next;
+  tick_timer_ = core_.scheduler().at(next, under_lock([this, of = session()] { tick(of); }));
+}
+
+void LeaseKeeper::end_ticks() noexcept {
+  core_.scheduler().cancel(std::exchange(tick_timer_, {}));
+}
+
+void LeaseKeeper::hurry(core::Duration wait) {
+  if (std::exchange(tick_is_postponed_, false)) schedule_tick(wait);
+}
+
+void LeaseKeeper::tick(SessionId session) {
+  if (!evidence_ || this->session() != session) return;
+  const Instant now = this->now();
+  // Half a tick of slack. Without it, an early tick would delay the request by a whole tick.
+  const bool is_due = last_leader_request_ + interval(now) <= now + timeout() / 40;
+  const bool is_heartbeat = holds_ > 0 && lease_left(now) < 11 * timeout() / 24;
+  if (is_due) send(is_heartbeat ? heartbeat() : sync());
+  schedule_tick();
+  const auto is_tick = [](const LeaseEvent& e) { return e.kind == LeaseEvent::Kind::tick; };
+  if (std::ranges::any_of(events_, is_tick)) return;  // there are very many members
+  notify({.kind = LeaseEvent::Kind::tick, .requests = kMostRequestsAtATick, .tick = ++ticks_});
+}
+
+void LeaseKeeper::send(client::Operation operation) {
+  last_leader_request_ = now();
+  core_.coordinator().submit({.operation = std::move(operation), .session = session()},
+                             under_lock([this](const client::Reply& reply) {
+                               if (is_unanswered(reply.status)) ++heartbeat_failures_;
+                             }));
+}
+
+// ---- the members --------------------------------------------------------------------------------
+
+void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
+  core_.mutex().assert_held();
+  if (!member.is_enlisted()) members_.push_back(member);
+}
+
+void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
+  if (!member.is_enlisted()) return;
+  core_.mutex().assert_held();
+  const auto place = members_.iterator_to(member);
+  if (!events_.empty() && next_ == place) ++next_;
+  members_.erase(place);
+}
+
+void LeaseKeeper::notify(LeaseEvent event) {
+  if (members_.empty()) return;
+  if (events_.empty()) next_ = members_.begin();
+  events_.push_back(std::move(event));
+}
+
+// Several threads can do this at the same time: each takes the next slice.
+void LeaseKeeper::deliver() {
+  for (;;) {
+    {
+      const EngineLock lock({core_});
+      if (!deliver_slice()) return;
+    }
+    std::this_thread::yield();  // or this thread could lock the mutex before a waiting one wakes
   }
-  if (lease) lapse_and_notify(lease);
+}
+
+bool LeaseKeeper::deliver_slice() {
+  if (events_.empty()) return false;
+  LeaseEvent& event = events_.front();
+  for (int left = kSlice; left > 0 && next_ != members_.end(); --left) {
+    LeaseObserver& member = *next_++;
+    member.on_lease_event(event);
+  }
+  if (next_ != members_.end()) return true;
+  const bool tick_goes_on = event.kind == LeaseEvent::Kind::tick && event.requests <= 0;
+  events_.pop_front();
+  next_ = members_.begin();
+  if (tick_goes_on) hurry(timeout() / 20);  // for the other members
+  return !events_.empty();
 }
 
 }  // namespace zklock::detail

@@ -45,9 +45,8 @@ void CompositeGrant::OnLoss::operator()() const noexcept {
   post_or_run(core, core->losses(),
               [&client = *core, node, source = tally->source,
                until = Contender::delay_delete(hold)]() mutable {
-                RunningCallbacks::Call call(client.records().callbacks,
-                                            "a loss callback of several locks, with ", node);
-                call.hold_ended(client.scheduler().now());
+                const RunningCallbacks::Call call(client, "a loss callback of several locks, with ",
+                                                  node, client.scheduler().now());
                 source.request_stop();
               });
 }

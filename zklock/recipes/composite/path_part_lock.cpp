@@ -20,7 +20,7 @@ PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path, core::Q
       rule_(rule),
       lock_delay_(lock_delay),
       event_sink_(std::move(event_sink)),
-      metrics_(core.records().labels.of(label)) {
+      metrics_(core.metrics_of(label)) {
   path_lock_->attach();
 }
 
@@ -73,7 +73,11 @@ std::vector<Participant> PathPartLock::participants(const TimeLimit& limit) cons
 }
 
 bool PathPartLock::has_contact(const Owner& owner) {
-  return core().keeper().has_contact() && !path_lock_->node_of(owner).empty();
+  {
+    const EngineLock lock(path_lock_->entry());
+    if (!core().keeper().has_contact()) return false;
+  }
+  return !path_lock_->node_of(owner).empty();
 }
 
 }  // namespace zklock::detail

@@ -11,7 +11,7 @@
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/session/wait_in_slices.h"
+#include "zklock/engine/session/wait_slice.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock::detail {
@@ -38,7 +38,7 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
     : path_lock_(core.usable_path_lock(kOperation, std::move(path))),
       settings_(settings),
       texts_(CallTexts::of_call(CallTexts::of_object(settings.label), settings.note)),
-      metrics_(core.records().labels.of(settings.label)),
+      metrics_(core.metrics_of(settings.label)),
       fsm_(settings.again),
       backoff_(checked_backoff(settings, path_lock_->path().str())) {
   checked_delay(settings_.lock_delay, path_lock_->path().str());
@@ -147,8 +147,8 @@ void Candidate::end(By by) {
     post_or_run(
         client.shared_from_this(), client.losses(),
         [&client, path = self->path(), leadership_state, until = leadership_state->delete_delay()] {
-          RunningCallbacks::Call call(client.records().callbacks, "a loss callback of ", path);
-          call.hold_ended(client.scheduler().now());
+          const RunningCallbacks::Call call(client, "a loss callback of ", path,
+                                            client.scheduler().now());
           leadership_state->stop();
         });
   });

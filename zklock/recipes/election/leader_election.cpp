@@ -124,8 +124,7 @@ class ElectionCandidate final : public Candidate {
    public:
     explicit Running(ElectionCandidate& candidate)
         : candidate_(candidate),
-          call_(candidate.core().records().callbacks, "the leader's function of ",
-                candidate.path()) {
+          call_(candidate.core(), "the leader's function of ", candidate.path()) {
       candidate_.set_running(&call_);
     }
     ~Running() { candidate_.set_running(nullptr); }

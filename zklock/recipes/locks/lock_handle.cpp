@@ -36,21 +36,46 @@ struct Blocking {
   bool is_thread_bound = false;
 };
 
-/// Looks for a circle of waiting threads that the wait closes. Blocks until the znodes of its
+/// Registers a blocking call with the DeadlockDetector of its client while it exists. `call.path`
+/// outlives this object.
+class DeadlockWait {
+ public:
+  DeadlockWait(EngineContext& core, BlockedCall call) : core_(core) {
+    const EngineLock lock({core_});
+    key_ = core_.records().deadlocks.add(std::move(call));
+  }
+  ~DeadlockWait() {
+    const EngineLock lock({core_});
+    core_.records().deadlocks.remove(key_);
+  }
+  DeadlockWait(const DeadlockWait&) = delete;
+  DeadlockWait& operator=(const DeadlockWait&) = delete;
+
+  std::optional<Deadlock> find() const {
+    const EngineLock lock({core_});
+    return core_.records().deadlocks.find(key_);
+  }
+
+ private:
+  EngineContext& core_;
+  DeadlockDetector::WaitKey key_{Owner::this_thread(), 0};
+};
+
+/// Looks for a cycle of waiting threads that the wait closes. Blocks until the znodes of its
 /// contenders exist, but not beyond the end of the call: before, a refused create could end a wait.
-/// If the circle is certain, fails the call with Error(would_deadlock), otherwise logs a warning.
-void look_for_circle(PathLock& path_lock, BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
-                     const DeadlockDetector::Wait& wait) {
+/// If the cycle is certain, fails the call with Error(would_deadlock), otherwise logs a warning.
+void look_for_cycle(PathLock& path_lock, BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
+                    const DeadlockWait& wait) {
   core::Duration pause = std::chrono::milliseconds(1);
-  auto circle = wait.find();
-  for (; circle && !circle->is_settled; circle = wait.find()) {
+  auto cycle = wait.find();
+  for (; cycle && !cycle->is_settled; cycle = wait.find()) {
     if (end.wait_for_result(pause)) return;
     pause = std::min<core::Duration>(2 * pause, std::chrono::seconds(1));
   }
-  if (circle && circle->is_certain) {
-    call.fail(Error(Errc::would_deadlock, "lock", path_lock.path().str(), circle->text));
-  } else if (circle) {
-    path_lock.warn("possible deadlock: " + circle->text);
+  if (cycle && cycle->is_certain) {
+    call.fail(Error(Errc::would_deadlock, "lock", path_lock.path().str(), cycle->text));
+  } else if (cycle) {
+    path_lock.warn("possible deadlock: " + cycle->text);
   }
 }
 
@@ -64,12 +89,12 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
       path_lock->unlock(late.contender->key(), call.kind(), Access::permits);
     }
   };
-  std::optional<DeadlockDetector::Wait> wait;
+  std::optional<DeadlockWait> wait;
   AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
     if (!call.is_beside_others() || !call.time_limit().is_endless() || call.has_ended()) return;
-    wait.emplace(path_lock->core().records().deadlocks,
+    wait.emplace(path_lock->core(),
                  BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
-    look_for_circle(*path_lock, end, call, *wait);
+    look_for_cycle(*path_lock, end, call, *wait);
   });
   if (outcome.error) throw *outcome.error;
   return std::move(outcome.contender);
@@ -91,7 +116,7 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
       cohort_policy_(checked_cohort_policy(options, path_lock_->path().str())),
       listener_(make_listener(path_lock_->core(), options)),
       texts_(CallTexts::of_object(options.label)),
-      metrics_(path_lock_->core().records().labels.of(options.label)) {
+      metrics_(path_lock_->core().metrics_of(options.label)) {
   path_lock_->attach();
 }
 

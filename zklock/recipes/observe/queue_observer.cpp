@@ -7,6 +7,7 @@
 
 #include "zklock/core/proclamation.h"
 #include "zklock/engine/client_core.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/fork_guard.h"
 
 namespace zklock::detail {
@@ -49,7 +50,10 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
   Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
-    if (round_ == 0) core().add_session_listener(shared_from_this());
+    if (round_ == 0) {
+      const EngineLock engine({core()});
+      core().add_session_listener(shared_from_this());
+    }
     begin_round();
   }
   return added;

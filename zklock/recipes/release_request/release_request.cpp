@@ -16,6 +16,7 @@
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_reader.h"
 #include "zklock/engine/round_trip.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock {
 
@@ -65,7 +66,10 @@ class Marker {
       const client::MutexLock guard(mutex_);
       abandoned_ = true;
       session = session_;
-      for (int i = 0; core && i < unanswered_; ++i) work_ = core->work().begin(work_);
+      if (core) {
+        const detail::EngineLock engine({*core});
+        for (int i = 0; i < unanswered_; ++i) work_ = core->work().begin(work_);
+      }
     }
     if (core) core->remove(session, path_);
   }
@@ -91,7 +95,10 @@ class Marker {
       --unanswered_;
       work = work_;
     }
-    if (const auto core = core_.lock()) core->work().end(work);
+    if (const auto core = core_.lock()) {
+      const detail::EngineLock engine({*core});
+      core->work().end(work);
+    }
   }
 
   const std::weak_ptr<detail::ClientCore> core_;
