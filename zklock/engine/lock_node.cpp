@@ -31,6 +31,7 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::Acquire
       fsm_(core().attempt_prefix().c_str(), core().next_lock_node_number(), std::move(policy)) {}
 
 LockNode::~LockNode() {
+  assert(!holding_ || !holding_->needs_lease);
   core().keeper().dismiss(*this);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/round_trip.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/core/no_answer_text.h"
 #include "zklock/engine/callback/blocking_call.h"
 
@@ -24,36 +24,27 @@ class Round {
   void arrived(std::size_t i, client::Reply reply) {
     // The coordinator has noticed the time limit first.
     if (reply.status == core::Status::not_connected) return time_is_up();
-    {
-      const client::MutexLock guard(mutex_);
-      if (over_) return;
-      replies_[i] = std::move(reply);
-      if (--missing_ > 0) return;
-      over_ = true;
-    }
-    done_.set(true);
+    replies_[i] = std::move(reply);
+    if (--missing_ == 0) end(true);
   }
-  void time_is_up() {
-    {
-      const client::MutexLock guard(mutex_);
-      if (std::exchange(over_, true)) return;
-    }
-    done_.set(false);
-  }
-  /// Blocks until the end of the round, and returns the replies; nothing if the time was up. An
+  void time_is_up() { end(false); }
+  /// Blocks until the end of the round, and returns the replies; std::nullopt if the time was up. An
   /// interruption point.
   std::optional<std::vector<client::Reply>> wait() {
     if (!done_.wait()) return std::nullopt;
-    const client::MutexLock guard(mutex_);
     return std::move(replies_);
   }
 
  private:
+  void end(bool has_all) {
+    if (!over_.exchange(true)) done_.set(has_all);
+  }
+
   BlockingCall<bool> done_;
-  client::Mutex mutex_;
-  std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);
-  std::size_t missing_ ZKLOCK_GUARDED_BY(mutex_);
-  bool over_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  /// Each element is written once. The waiting thread reads them only when all are written.
+  std::vector<client::Reply> replies_;
+  std::atomic<std::size_t> missing_;
+  std::atomic<bool> over_{false};
 };
 
 /// Cancels the timer and the requests when round_trip() returns or throws.

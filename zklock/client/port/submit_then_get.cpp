@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/port/submit_then_get.h"
 
-#include <array>
-#include <cstddef>
+#include <atomic>
 #include <memory>
-#include <optional>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/znode_path.h"
 
 namespace zklock::client {
@@ -22,26 +19,19 @@ class Both {
   using Handler = std::function<void(const Reply&, const Reply&)>;
   explicit Both(Handler handler) : handler_(std::move(handler)) {}
 
-  void first(const Reply& reply) { arrived(0, reply); }
-  void node(const Reply& reply) { arrived(1, reply); }
+  void first(const Reply& reply) { arrived(first_, reply); }
+  void node(const Reply& reply) { arrived(node_, reply); }
 
  private:
-  using Replies = std::array<std::optional<Reply>, 2>;
-
-  void arrived(std::size_t which, const Reply& reply) {
-    Replies both;
-    {
-      const MutexLock guard(mutex_);
-      replies_[which] = reply;
-      if (!replies_[0] || !replies_[1]) return;
-      both.swap(replies_);
-    }
-    handler_(*both[0], *both[1]);
+  void arrived(Reply& mine, const Reply& reply) {
+    mine = reply;
+    if (--missing_ == 0) handler_(first_, node_);
   }
 
   const Handler handler_;
-  Mutex mutex_;
-  Replies replies_ ZKLOCK_GUARDED_BY(mutex_);
+  Reply first_;
+  Reply node_;
+  std::atomic<int> missing_{2};
 };
 
 /// An exists of the path was refused. So the znode exists, and the stat of its parent can show
