@@ -14,18 +14,17 @@ namespace write = client::request::write;
 
 namespace {
 
-std::string node_beside(const Contender& leader) {
-  const std::string own = leader.node_path();
-  const auto name = core::ZnodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
-  return leader.path_context().path().child(core::proclamation_node(name->sequence));
+std::string node_beside(std::string_view own, const core::LockPath& path) {
+  const auto name = core::ZnodeName::parse(own.substr(own.rfind('/') + 1));
+  return path.child(core::proclamation_node(name->sequence));
 }
 
 }  // namespace
 
 // ---- ProclamationWriter -------------------------------------------------------------------------
 
-ProclamationWriter::ProclamationWriter(std::shared_ptr<Contender> leader)
-    : leader_(std::move(leader)), node_(node_beside(*leader_)) {}
+ProclamationWriter::ProclamationWriter(std::shared_ptr<Contender> leader, std::string_view own)
+    : leader_(std::move(leader)), node_(node_beside(own, leader_->path_context().path())) {}
 
 ProclamationWriter::~ProclamationWriter() {
   if (core().forked()) keep_for_ever(std::move(leader_));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/mutex.h"
@@ -23,8 +24,8 @@ namespace zklock::detail {
 /// Thread-safety: all members, from any thread.
 class ProclamationWriter {
  public:
-  /// REQUIRES: `leader` leads.
-  explicit ProclamationWriter(std::shared_ptr<Contender> leader);
+  /// `own`: the path of the leader's znode. REQUIRES: `leader` leads.
+  ProclamationWriter(std::shared_ptr<Contender> leader, std::string_view own);
   ProclamationWriter(const ProclamationWriter&) = delete;
   ProclamationWriter& operator=(const ProclamationWriter&) = delete;
   ~ProclamationWriter();
