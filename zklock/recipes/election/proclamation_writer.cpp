@@ -73,7 +73,7 @@ void PendingProclamation::send() {
         proclamation_writer_->creation(), deadline_,
         [self = shared_from_this()](auto error) { self->on_created(std::move(error)); });
     {
-      const client::MutexLock guard(mutex_);
+      const EngineLock lock(entry());
       creation_pending_ = true;
     }
     begin(&PendingProclamation::creating_, creation);
@@ -91,7 +91,7 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamati
                                 const std::shared_ptr<GuardedCommit>& commit) {
   bool withdrawn = false;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     this->*registered = commit;
     withdrawn = given_up_;
   }
@@ -102,7 +102,7 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamati
 void PendingProclamation::on_created(std::optional<Error> error) {
   std::optional<Error> unexplained;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     creation_pending_ = false;
     not_created_ = std::move(error);
     unexplained = std::exchange(unexplained_, std::nullopt);
@@ -113,7 +113,7 @@ void PendingProclamation::on_created(std::optional<Error> error) {
 void PendingProclamation::on_value_written(std::optional<Error> error) {
   Done done;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     assert(done_ && attempts_left_ > 0);
     const bool is_missing =
         error && error->errc() == Errc::no_node && error->path() == proclamation_writer_->node();
@@ -134,7 +134,7 @@ void PendingProclamation::on_value_written(std::optional<Error> error) {
     send();
   } catch (const Error& e) {
     {
-      const client::MutexLock guard(mutex_);
+      const EngineLock lock(entry());
       done = std::exchange(done_, nullptr);
     }
     if (done) done(e);
@@ -153,7 +153,7 @@ void PendingProclamation::withdraw() {
   std::shared_ptr<GuardedCommit> creating;
   std::shared_ptr<GuardedCommit> writing;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     given_up_ = true;
     creating = creating_;
     writing = writing_;
