@@ -22,18 +22,11 @@ SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::ato
 OWN_MUTEX = {"BlockingCall", "DriverQueue", "Listeners", "LocalReplyThread", "SerialExecutor", "SessionThread",
              "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"
-PROCESSING = "used only by the thread that processes the queue of events"
 IN_SECTION = "used in a Section of FakeWorld"
 CONFINED = {
-    **{f"CompositeCall.{member}": PROCESSING for member in (
-        "fsm_", "taken_", "errors_", "under_way_", "spare_", "request_count_", "last_contact_", "part_timeout_",
-        "check_timer_", "closed_", "finished_", "request_")},
-    "CompositeCall.on_stop_": BEFORE_THREADS,
     "CallbackThreads::Pool.options_": BEFORE_THREADS,
-    "ElectionCandidate.function_": "used only by the thread of the election",
     "FakeTimers.simulated_": IN_SECTION,
     "FakeTimers.stopped_": IN_SECTION,
-    "LeadershipState.on_loss_": BEFORE_THREADS,
     "SerialListener.call_": "used only by the thread that makes the call; see running_on_",
     "SessionThread.backoff_": "used only by the thread",
     "TimerThread::Timers.stop_": BEFORE_THREADS,

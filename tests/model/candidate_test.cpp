@@ -136,6 +136,27 @@ TEST_F(CandidateTest, NextNameTaken_ContendsUntilZnodeIsDeleted) {
   run_until_it_leads();
 }
 
+// The callback runs in no deferred task of the engine mutex, or the end of the call would follow it.
+TEST_F(CandidateTest, CallInStopCallback_EndsWithinIt) {
+  contend(false);
+  run_until_it_leads();
+  int ended = 0;
+  const auto call =
+      detail::PendingAcquire::start(lock_.path_lock(0),
+                                    {.owner = Owner::unique(),
+                                     .time_limit = detail::TimeLimit::endless(),
+                                     .done = [&](const auto& /*outcome*/) { ++ended; }},
+                                    {});
+  lock_.world().run_all();
+  int ended_within = 0;
+  const std::stop_callback on_end(candidate_->leadership_state()->end_token(), [&] {
+    call->cancel();
+    ended_within = ended;
+  });
+  candidate_->interrupt();
+  EXPECT_EQ(ended_within, 1);
+}
+
 TEST_F(CandidateTest, Leadership_IsCounted) {
   contend(false);
   run_until_it_leads();

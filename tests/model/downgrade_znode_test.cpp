@@ -43,8 +43,9 @@ TEST_F(Downgrade, EitherZnodeName_IsOwn) {
     queue.contenders = holders;
     const auto is_mine_at = [&](std::size_t c) {
       const std::vector<client::Reply> replies(1);
-      const auto view =
-          detail::view_of(*lock_.path_lock(c), detail::ViewKind::lock, queue, holders, replies, "");
+      const auto path_lock = lock_.path_lock(c);
+      const auto view = detail::view_of(*path_lock, path_lock->nodes(), detail::ViewKind::lock,
+                                        queue, holders, replies, "");
       return view.holders.at(0).mine;
     };
     EXPECT_TRUE(is_mine_at(0)) << node;

@@ -283,7 +283,7 @@ TEST_F(RefusedDelete, UnknownPath_IsTriedAgain) {
     ASSERT_EQ(ensemble().set_acl("/locks/b", {.everyone = all}), Status::ok);
   };
   permit(AclEntry::all & ~AclEntry::remove);
-  lock_.core(0).remove(client(0).session(), "/locks/b/lock-0000000000");
+  lock_.delete_node(0, "/locks/b/lock-0000000000");
   run();
   EXPECT_EQ(lock_.core(0).metrics().refused_deletes, 1U);
   permit(AclEntry::all);

@@ -207,6 +207,13 @@ Access LockWorld::access_of(const CallResult& call) const {
   return core::parse_znode_name(std::string_view(call.node).substr(std::strlen(kPath) + 1))->access;
 }
 
+void LockWorld::delete_node(std::size_t client, std::string path) {
+  detail::ClientCore& core = *cores_.at(client);
+  const detail::EngineLock lock({core});
+  core.cleaner().remove(core.keeper().session(), {.path = std::move(path)},
+                        detail::Cleaner::Step::deleting);
+}
+
 void LockWorld::empty_servers() {
   world_.ensemble().empty();
   first_call_ = calls_.size();

@@ -283,7 +283,7 @@ TEST_P(UnreadableZnode, OfNextReleaseRequest_IsNotDeleted) {
   const SessionId deleter = lock_.core(1).keeper().session();
   ASSERT_EQ(ensemble().create(request, "", deleter), Status::ok);
   lock_.world().lose_reply(1, Kind::remove);
-  lock_.core(1).remove(deleter, request);
+  lock_.delete_node(1, request);
   run();
   ASSERT_FALSE(client(1).is_connected());
   const SessionId next = lock_.core(2).keeper().session();
@@ -301,7 +301,7 @@ TEST_P(UnreadableZnode, OfDelayMarkerAndRequestLost_IsDeleted) {
   const auto held = granted(0);
   ASSERT_EQ(ensemble().create(marker, "", {}, kUnreadable), Status::ok);
   lock_.world().lose_request(1, Kind::remove);
-  lock_.core(1).remove(lock_.core(1).keeper().session(), marker);
+  lock_.delete_node(1, marker);
   run();
   ASSERT_FALSE(client(1).is_connected());
   reconnect(1);

@@ -89,6 +89,13 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Calls check_validity(). If the hold is still valid, reports LockEvent::Kind::expiring when
   /// that is due.
   void look_at_the_clock();
+  /// Returns the path of the znode of the hold, and records that the user can check the znode in a
+  /// transaction.
+  std::string expose_node();
+  /// Returns an object that delays the delete of the lost hold's znode while it exists, at most for
+  /// ClientOptions::loss_callback_limit. Returns null if no delete is due; see
+  /// LossNotification::delay_delete().
+  std::shared_ptr<void> delay_delete();
   /// The path was recreated: the znode is lost if it was in the old path.
   void on_path_recreated() { node_->on_path_recreated(); }
 
@@ -101,15 +108,11 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
   PathContext& path_context() const noexcept { return *path_; }
-  /// Returns an object that delays the delete of the lost hold's znode while it exists, at most for
-  /// ClientOptions::loss_callback_limit. Returns null if no delete is due; see
-  /// LossNotification::delay_delete().
+  /// Does what delay_delete() of the contender of `hold` does. Returns null if the hold is empty.
   static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps
   /// outdated.
   std::string node_path() const;
-  /// Returns node_path(), and records that the user can check the znode in a transaction.
-  std::string expose_node();
   /// Calls `then` once, when no downgrade is in flight: before it returns, or later. It is called
   /// with no lock held. REQUIRES: `then` does not block.
   void when_name_settled(std::function<void()> then);

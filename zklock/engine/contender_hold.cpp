@@ -162,8 +162,7 @@ std::string Contender::node_path() const {
 }
 
 std::string Contender::expose_node() {
-  if (core().forked()) return node_path();
-  const EngineLock lock(path_->entry());
+  path_->assert_held();
   node_->expose();
   return path_->child(node_->own_name());
 }

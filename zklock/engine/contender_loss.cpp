@@ -74,11 +74,16 @@ void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at)
   node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
 }
 
+std::shared_ptr<void> Contender::delay_delete() {
+  path_->assert_held();
+  const auto loss = loss_.lock();
+  return loss ? loss->delay_delete() : nullptr;
+}
+
 std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
   if (!hold) return nullptr;
   const EngineLock lock(hold.contender_->path_->entry());
-  const auto loss = hold.contender_->loss_.lock();
-  return loss ? loss->delay_delete() : nullptr;
+  return hold.contender_->delay_delete();
 }
 
 }  // namespace zklock::detail

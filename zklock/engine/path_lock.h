@@ -81,6 +81,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
   /// Returns the names of this client's znodes in this queue.
   std::vector<std::string> nodes();
+  std::vector<std::string> own_node_names() const override;
 
   /// Logs what the contender that has waited the longest waits for. Does nothing if none waits.
   void log_wait(const std::string& what);
@@ -107,7 +108,6 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   // PathContext and PathQueue.
   void drop_ended_calls(const Owner& owner) noexcept override;
   bool anyone_waits() const override;
-  std::vector<std::string> own_node_names() const override;
   void enlist(const std::shared_ptr<Contender>& contender) override;
   void dismiss(const Contender& contender) noexcept override;
   void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept override {

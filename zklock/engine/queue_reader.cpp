@@ -35,8 +35,9 @@ Queue read_queue_now(PathLock& path_lock, BlockingRequests& query) {
 /// sequence number. Names are not compared: a downgrade may be changing one.
 class Own {
  public:
-  explicit Own(PathLock& path_lock) : session_(path_lock.core().keeper().session()) {
-    for (const std::string& text : path_lock.nodes()) {
+  Own(PathLock& path_lock, const std::vector<std::string>& nodes)
+      : session_(path_lock.core().keeper().session()) {
+    for (const std::string& text : nodes) {
       if (const auto name = core::ZnodeName::parse(text)) numbers_.push_back(name->sequence);
     }
   }
@@ -213,7 +214,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
       BlockingRequests::pause();
       continue;
     }
-    const Own own(*path_lock);
+    const Own own(*path_lock, path_lock->nodes());
     std::vector<Participant> participants;
     core::Holders holders(total_permits);
     for (std::size_t i = 0; i < replies.size(); ++i) {
@@ -248,11 +249,11 @@ std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::
   return holders;
 }
 
-QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
-                  const std::vector<core::ZnodeName>& holders,
+QueueView view_of(PathLock& path_lock, const std::vector<std::string>& own_nodes, ViewKind kind,
+                  const Queue& queue, const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed) {
   QueueView view;
-  const Own own(path_lock);
+  const Own own(path_lock, own_nodes);
   for (std::size_t i = 0; i < replies.size(); ++i) {
     view.holders.push_back(describe(holders[i], replies[i], own.has(holders[i], replies[i])));
     set_holds(view.holders.back(), queue);
@@ -322,7 +323,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
     const auto bad =
         std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth, Status::no_node));
     if (bad != replies.end()) query.fail(*bad);
-    return view_of(*path_lock, kind, queue, holders, replies, value);
+    return view_of(*path_lock, path_lock->nodes(), kind, queue, holders, replies, value);
   }
 }
 

@@ -107,11 +107,11 @@ std::int32_t count_in(const client::Reply& reply) noexcept;
 /// Returns the holders that a view shows or counts. `count`: the permit count, if it is shared.
 std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::int32_t count);
 
-/// Returns the view. `replies`: the reply to a Get of each of `holders`, or of the first of them;
-/// ok or no_auth. `proclaimed`: the data of the first holder's proclamation; empty if there is
-/// none.
-QueueView view_of(PathLock& path_lock, ViewKind kind, const Queue& queue,
-                  const std::vector<core::ZnodeName>& holders,
+/// Returns the view. `own_nodes`: PathLock::nodes(). `replies`: the reply to a Get of each of
+/// `holders`, or of the first of them; ok or no_auth. `proclaimed`: the data of the first holder's
+/// proclamation; empty if there is none.
+QueueView view_of(PathLock& path_lock, const std::vector<std::string>& own_nodes, ViewKind kind,
+                  const Queue& queue, const std::vector<core::ZnodeName>& holders,
                   const std::vector<client::Reply>& replies, std::string_view proclaimed);
 
 }  // namespace zklock::detail

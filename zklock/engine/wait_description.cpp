@@ -65,7 +65,8 @@ void WaitDescription::read_holder(const client::Reply& reply) {
 }
 
 void WaitDescription::log(const std::vector<client::Reply>& replies) {
-  QueueView view = view_of(*path_lock_, ViewKind::first_holder, queue_, holders_, replies, {});
+  QueueView view = view_of(*path_lock_, path_lock_->nodes(), ViewKind::first_holder, queue_,
+                           holders_, replies, {});
   path_lock_->log_wait(to_string(lock_state_of(std::move(view))));
 }
 

@@ -50,11 +50,6 @@ void EngineContext::finish_log() noexcept {
   settings_.log->close();  // the user may destroy what the sink uses
 }
 
-void EngineContext::remove(SessionId session, std::string path, BackgroundWork::Id work) {
-  const EngineLock lock({*this});
-  cleaner_.remove(session, {.path = std::move(path)}, Cleaner::Step::deleting, {}, work);
-}
-
 LabelMetrics& EngineContext::metrics_of(std::string_view label) {
   const EngineLock lock({*this});
   return records_.labels.of(label);

@@ -183,8 +183,6 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   ClientRecords& records() noexcept { return records_; }
   const Settings& settings() const noexcept { return settings_; }
 
-  /// Calls Cleaner::remove() with Cleaner::Step::deleting. Enters the engine.
-  void remove(SessionId session, std::string path, BackgroundWork::Id work = {});
   /// See LabelRegistry::of(). The result exists as long as the client. Enters the engine.
   LabelMetrics& metrics_of(std::string_view label);
 

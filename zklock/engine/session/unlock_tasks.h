@@ -6,8 +6,6 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "zklock/client/port/mutex.h"
-
 namespace zklock::detail {
 
 /// The tasks that code under a mutex puts off until it has unlocked the mutex, because they call
@@ -35,29 +33,6 @@ class UnlockTasks {
   struct Running;
 
   Tasks tasks_;
-};
-
-/// Holds the mutex_ of an object. The destructor calls before_unlock(), unlocks the mutex, and then
-/// runs the tasks of after_unlock_. REQUIRES: `Object` befriends this class and derives from
-/// std::enable_shared_from_this.
-template <class Object>
-class ZKLOCK_SCOPED_CAPABILITY LockWithTasks {
- public:
-  explicit LockWithTasks(Object& object) ZKLOCK_ACQUIRE(object.mutex_)
-      : object_(object), lock_(object.mutex_) {}
-  ~LockWithTasks() ZKLOCK_RELEASE() {
-    object_.before_unlock();
-    auto tasks = object_.after_unlock_.take();
-    const auto alive = object_.shared_from_this();  // other references may end after unlock()
-    lock_.unlock();
-    UnlockTasks::run(alive.get(), std::move(tasks));
-  }
-  LockWithTasks(const LockWithTasks&) = delete;
-  LockWithTasks& operator=(const LockWithTasks&) = delete;
-
- private:
-  Object& object_;
-  client::MutexLock lock_;
 };
 
 }  // namespace zklock::detail

@@ -24,7 +24,8 @@
 namespace zklock::detail {
 
 /// The parts of a MultiMutex or a QuorumMutex, in the order in which all processes acquire them,
-/// and the state that outlives a call.
+/// and the state that outlives a call. The parts can belong to several clients, so a composite has a
+/// mutex of its own. No engine is entered under it.
 ///
 /// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
 class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
@@ -96,6 +97,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   void thread_exits(Owner owner) noexcept override;
 
  private:
+  friend class CompositeCall;  // its queue of events is guarded by mutex_
+
   std::vector<std::size_t> take_locked(const Owner& owner);
   bool all_needed() const noexcept { return rule_.needed == parts_.size(); }
 

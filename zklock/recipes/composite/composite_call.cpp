@@ -75,29 +75,17 @@ void CompositeCall::LossCheck::operator()() const {
 
 void CompositeCall::post(Event event) {
   {
-    const client::MutexLock guard(mutex_);
+    const client::MutexLock guard(composite_->mutex_);
     events_.push_back(std::move(event));
     if (std::exchange(processing_, true)) return;
   }
   process_events();
 }
 
-void CompositeCall::post_answer(std::size_t part, AcquireOutcome outcome) {
-  {
-    const client::MutexLock guard(mutex_);
-    answer_ = std::move(outcome);
-  }
-  post([part](CompositeCall& c) { c.on_answered(part); });
-}
-
 void CompositeCall::process_events() {
   const auto self = shared_from_this();
   Event next;
   while (take_event(next)) {
-    if (finished_) {
-      release_answer();
-      continue;
-    }
     check_losses();
     next(*this);
   }
@@ -105,24 +93,13 @@ void CompositeCall::process_events() {
 
 bool CompositeCall::take_event(Event& event) noexcept {
   event = nullptr;
-  const client::MutexLock guard(mutex_);
+  const client::MutexLock guard(composite_->mutex_);
   assert(processing_);
   processing_ = !events_.empty();
   if (!processing_) return false;
   event = std::move(events_.front());
   events_.pop_front();
   return true;
-}
-
-AcquireOutcome CompositeCall::take_answer() noexcept {
-  const client::MutexLock guard(mutex_);
-  return std::exchange(answer_, {});
-}
-
-void CompositeCall::release_answer() noexcept {
-  const auto contender = take_answer().contender;
-  if (!contender) return;
-  contender->release(composite_->part(fsm_.requested_part()).count_kind(request_.kind));
 }
 
 // ---- driving the rule ---------------------------------------------------------------------------
@@ -192,7 +169,9 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
          .bound = request_.bound,
          .texts = request_.texts,
          .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
-           self->post_answer(part, std::move(outcome));
+           self->post([part, outcome = std::move(outcome)](CompositeCall& c) mutable {
+             c.on_answered(part, std::move(outcome));
+           });
          }});
   } catch (const Error& error) {
     cancel_check();
@@ -202,9 +181,9 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   }
 }
 
-void CompositeCall::on_answered(std::size_t part) {
+void CompositeCall::on_answered(std::size_t part, AcquireOutcome outcome) {
+  assert(!fsm_.is_over());  // otherwise a grant would be retained for ever
   cancel_check();
-  AcquireOutcome outcome = take_answer();
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
     return on_failed(part, std::make_exception_ptr(*outcome.error),
@@ -281,8 +260,8 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
 }
 
 void CompositeCall::finish(CompositeOutcome outcome) {
-  assert(!finished_ && std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
-  finished_ = true;
+  assert(request_.done);
+  assert(std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
   composite_->call_ended(id_);
   if (!outcome.granted) outcome.refused = composite_->part(fsm_.requested_part()).path_lock();
   const auto done = std::exchange(request_.done, nullptr);

@@ -11,7 +11,6 @@
 #include <stop_token>
 #include <vector>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/core/composite_fsm.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
@@ -55,6 +54,7 @@ struct CompositeRequest {
 /// first to process the queue. Later, if no thread is processing it, the thread that appended the
 /// event processes it until it is empty. UnlockTasks is not sufficient, because it orders the
 /// effects of one thread only. Here a release on one thread must not overtake a request on another.
+/// The mutex of the composite guards the queue.
 ///
 /// Thread-safety: all members, from any thread.
 class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
@@ -93,10 +93,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   using Event = std::function<void(CompositeCall&)>;
 
   void post(Event event);
-  /// Posts on_answered() for the request under way. Called also while start() runs.
-  void post_answer(std::size_t part, AcquireOutcome outcome);
   bool take_event(Event& event) noexcept;
-  AcquireOutcome take_answer() noexcept;
 
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
   // of events.
@@ -108,9 +105,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
   void request_part(std::size_t part, bool is_single_attempt);
-  void on_answered(std::size_t part);
-  /// Releases the grant of a part if no event has processed it yet.
-  void release_answer() noexcept;
+  void on_answered(std::size_t part, AcquireOutcome outcome);
   void on_failed(std::size_t part, std::exception_ptr error, core::PartAnswer how);
   void check_reachability(std::uint64_t request);
   void schedule_check(std::uint64_t request);
@@ -143,12 +138,10 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable
   client::TimerId check_timer_{};              ///< timer for check_reachability()
   bool closed_ = false;
-  bool finished_ = false;
 
-  client::Mutex mutex_;
-  std::deque<Event> events_ ZKLOCK_GUARDED_BY(mutex_);
-  AcquireOutcome answer_ ZKLOCK_GUARDED_BY(mutex_);   ///< reply, until it is processed
-  bool processing_ ZKLOCK_GUARDED_BY(mutex_) = true;  ///< start() processes the first event
+  std::deque<Event> events_ ZKLOCK_GUARDED_BY(composite_->mutex_);
+  /// True from the beginning: start() processes the first event.
+  bool processing_ ZKLOCK_GUARDED_BY(composite_->mutex_) = true;
 };
 
 }  // namespace zklock::detail

@@ -11,7 +11,6 @@
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/session/wait_slice.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock::detail {
@@ -51,13 +50,25 @@ void Candidate::warn(const std::string& text) const noexcept {
 
 // ---- driving the machine ------------------------------------------------------------------------
 
-void Candidate::before_unlock() {
+void Candidate::feed(const std::function<core::ElectionEffects()>& input, By by) {
+  std::vector<std::function<void()>> tasks;
+  {
+    const EngineLock lock(entry());
+    run(input(), by);
+    tasks.swap(tasks_);
+    changed_.notify_all();
+  }
+  for (auto& task : tasks) std::exchange(task, nullptr)();
+}
+
+void Candidate::assert_invariants() const noexcept {
   [[maybe_unused]] const auto state = fsm_.state();
   assert((leadership_state_ != nullptr) ==
          (state == CandidateState::leading || state == CandidateState::ending ||
           state == CandidateState::closing));
   assert(!leadership_state_ || leadership_state_->attempt() == fsm_.attempt());
-  changed_.notify_all();
+  assert(leadership_state_ || !delete_delay_);
+  assert(tasks_.empty());
 }
 
 void Candidate::run(const core::ElectionEffects& effects, By by) {
@@ -77,7 +88,9 @@ void Candidate::carry_out(ElectionEffect effect, By by) {
     case ElectionEffect::pause: pause(); return;
     case ElectionEffect::stop: end(by); return;
     case ElectionEffect::release:
-      later([leadership_state = std::exchange(leadership_state_, nullptr)] {
+      later([leadership_state = std::exchange(leadership_state_, nullptr),
+             delay = std::exchange(delete_delay_, nullptr)]() mutable {
+        delay.reset();
         leadership_state->release();
       });
       return;
@@ -104,23 +117,21 @@ void Candidate::request_lock(Fsm::Attempt attempt, const std::stop_token& stop) 
 }
 
 void Candidate::on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) {
+  // If it is unwanted, it is released at the end, without the mutex.
   Hold hold = outcome.contender ? outcome.contender->make_hold(core::CountKind::hold) : Hold();
-  // An unwanted hold is released after the Lock, without the mutex.
-  const Lock lock(*this);
-  if (hold) {
-    const auto effects = fsm_.on_granted(attempt);
-    if (effects.front() == ElectionEffect::begin) {
-      begin(outcome.contender, std::move(hold));
-    } else {
-      later([unwanted = std::make_shared<Hold>(std::move(hold))] { unwanted->release(); });
-    }
-    return;
-  }
   const bool for_good = outcome.error && core::ends_contention(outcome.error->errc());
-  run(fsm_.on_failed(attempt, for_good));
-  const bool is_current = attempt == fsm_.attempt();
-  if (is_current && fsm_.state() == CandidateState::failed) error_ = outcome.error;
-  if (is_current && outcome.error && !core().closed()) warn(outcome.error->what());
+  feed([&] {
+    if (hold) {
+      auto effects = fsm_.on_granted(attempt);
+      if (effects.front() == ElectionEffect::begin) begin(outcome.contender, std::move(hold));
+      return effects;
+    }
+    auto effects = fsm_.on_failed(attempt, for_good);
+    const bool is_current = attempt == fsm_.attempt();
+    if (is_current && fsm_.state() == CandidateState::failed) error_ = outcome.error;
+    if (is_current && outcome.error && !core().closed()) warn(outcome.error->what());
+    return effects;
+  });
 }
 
 void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
@@ -139,85 +150,78 @@ void Candidate::begin(const std::shared_ptr<Contender>& leader, Hold hold) {
 void Candidate::end(By by) {
   leadership_state_->end();
   on_ended(leadership_state_);
-  later([self = shared_from_this(), leadership_state = leadership_state_, by] {
-    if (by == By::caller) return leadership_state->stop();
-    // The thread that notifies the loss then contends again, so it must not run the user's
-    // callbacks: they may block.
-    auto& client = self->core();
-    post_or_run(
-        client.shared_from_this(), client.losses(),
-        [&client, path = self->path(), leadership_state, until = leadership_state->delete_delay()] {
-          const RunningCallbacks::Call call(client, "a loss callback of ", path,
-                                            client.scheduler().now());
-          leadership_state->stop();
-        });
-  });
+  later(
+      [self = shared_from_this(), leadership_state = leadership_state_, delay = delete_delay_, by] {
+        if (by == By::caller) return leadership_state->stop();
+        // The thread that notifies the loss then contends again, so it must not run the user's
+        // callbacks: they may block.
+        auto& client = self->core();
+        post_or_run(client.shared_from_this(), client.losses(),
+                    [&client, path = self->path(), leadership_state, delay] {
+                      const RunningCallbacks::Call call(client, "a loss callback of ", path,
+                                                        client.scheduler().now());
+                      leadership_state->stop();
+                    });
+      });
   if (!settings_.until_finished) run(fsm_.on_finished(leadership_state_->attempt()), by);
 }
 
 void Candidate::pause() {
-  const auto due = core().scheduler().now() + backoff_.next();
-  later([candidate = weak_from_this(), due, attempt = fsm_.attempt()] {
-    const auto self = candidate.lock();
-    if (!self) return;
-    self->core().scheduler().at(due, [candidate, attempt] {
-      const auto alive = candidate.lock();
-      if (!alive) return;
-      const Lock lock(*alive);
-      alive->run(alive->fsm_.on_pause_over(attempt));
-    });
-  });
+  auto& scheduler = core().scheduler();
+  scheduler.at(scheduler.now() + backoff_.next(),
+               [candidate = weak_from_this(), attempt = fsm_.attempt()] {
+                 if (const auto self = candidate.lock())
+                   self->feed([&] { return self->fsm_.on_pause_over(attempt); });
+               });
 }
 
 void Candidate::lost(LeadershipState::Attempt attempt) {
-  const Lock lock(*this);
-  run(fsm_.on_lost(attempt), By::loss);
+  feed(
+      [&] {
+        const bool is_current = leadership_state_ && attempt == fsm_.attempt();
+        if (is_current) delete_delay_ = leadership_state_->delay_delete();
+        return fsm_.on_lost(attempt);
+      },
+      By::loss);
 }
 
 // ---- requests of the user -----------------------------------------------------------------------
 
 bool Candidate::contend() {
   core().check_usable(kOperation, path());
-  std::stop_source stop;
-  Fsm::Attempt attempt = 0;
-  {
-    const Lock lock(*this);
-    if (is_closed())
-      throw Error(Errc::closed, kOperation, path(), "the election object was closed");
-    if (fsm_.will_contend()) return false;
-    if (fsm_.contend().empty()) return true;  // it leads, and contends afterwards
-    stop_ = stop;
-    error_.reset();
-    attempt = fsm_.attempt();
-  }
-  request_lock(attempt, stop.get_token());
-  return true;
+  bool closed = false;
+  bool contends = false;
+  feed([&] {
+    closed = is_closed();
+    contends = fsm_.will_contend();
+    return fsm_.contend();
+  });
+  if (closed) throw Error(Errc::closed, kOperation, path(), "the election object was closed");
+  return !contends;
 }
 
 void Candidate::interrupt() {
-  const Lock lock(*this);
-  run(fsm_.interrupt());
+  feed([this] { return fsm_.interrupt(); });
 }
 
 void Candidate::withdraw() {
-  const Lock lock(*this);
-  run(fsm_.withdraw());
+  feed([this] { return fsm_.withdraw(); });
 }
 
 void Candidate::not_called(LeadershipState::Attempt attempt) {
-  const Lock lock(*this);
+  const EngineLock lock(entry());
   fsm_.on_leader_not_run(attempt);
 }
 
 void Candidate::finished(LeadershipState::Attempt attempt, bool failed) {
-  const Lock lock(*this);
-  if (!failed) backoff_.reset();
-  run(fsm_.on_finished(attempt, failed));
+  feed([&] {
+    if (!failed) backoff_.reset();
+    return fsm_.on_finished(attempt, failed);
+  });
 }
 
 void Candidate::close() {
-  const Lock lock(*this);
-  run(fsm_.close());
+  feed([this] { return fsm_.close(); });
 }
 
 // ---- queries ------------------------------------------------------------------------------------
@@ -226,15 +230,19 @@ bool Candidate::is_closed() const noexcept {
   return fsm_.state() == CandidateState::closing || fsm_.state() == CandidateState::closed;
 }
 
+bool Candidate::is_leader() const noexcept {
+  return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
+}
+
 bool Candidate::leads() const {
   if (core().forked()) return false;
-  const client::MutexLock guard(mutex_);
-  return fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost;
+  const EngineLock lock(entry());
+  return is_leader();
 }
 
 std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
   if (core().forked()) return nullptr;
-  const client::MutexLock guard(mutex_);
+  const EngineLock lock(entry());
   return fsm_.state() == CandidateState::leading ? leadership_state_ : nullptr;
 }
 
@@ -247,30 +255,31 @@ std::optional<Error> Candidate::reason() const {
 
 std::optional<Error> Candidate::error() const {
   if (core().forked()) return Error(Errc::forked, kOperation, path());
-  const client::MutexLock guard(mutex_);
+  const EngineLock lock(entry());
   return reason();
 }
 
 bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop) {
   if (core().forked()) throw Error(Errc::forked, kOperation, path());
-  const auto wake = [self = shared_from_this()] {
-    const client::MutexLock guard(self->mutex_);
+  const std::stop_callback on_stop(stop, [self = shared_from_this()] {
+    const EngineLock lock(self->entry());
     self->changed_.notify_all();
+  });
+  // No event reports that the client was closed during a pause between two attempts.
+  constexpr std::chrono::milliseconds kSlice{200};
+  bool leads = false;
+  std::optional<Error> error;
+  const auto is_over = [&] {
+    leads = is_leader();
+    if (!leads) error = reason();
+    return leads || error || stop.stop_requested();
   };
-  const std::stop_callback on_stop(stop, wake);
-  const client::MutexLock guard(mutex_);
-  const client::VirtualAlarm alarm(deadline, changed_);
-  for (;;) {
-    if (fsm_.state() == CandidateState::leading && leadership_state_->state() != HoldState::lost) {
-      return true;
-    }
-    if (const auto error = reason()) throw *error;
-    const auto now = core().scheduler().now();
-    if (stop.stop_requested() || deadline.has_passed(now)) return false;
-    // No event reports that the client was closed during a pause between two attempts.
-    const auto slice = slice_before(deadline, now, std::chrono::milliseconds(200));
-    changed_.wait_for(mutex_, std::chrono::ceil<std::chrono::microseconds>(slice));
+  {
+    EngineLock lock(entry());
+    lock.wait(changed_, deadline, is_over, kSlice);
   }
+  if (error) throw *std::move(error);
+  return leads;
 }
 
 std::vector<Participant> Candidate::participants(Deadline deadline) const {

@@ -9,14 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/backoff.h"
 #include "zklock/core/election_fsm.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/callback/interruptible_condition.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/label_metrics.h"
-#include "zklock/engine/session/unlock_tasks.h"
 #include "zklock/error.h"
 #include "zklock/participant.h"
 #include "zklock/recipes/election/leadership_state.h"
@@ -29,8 +28,9 @@ class ClientCore;
 /// by core::ElectionFsm, and owns the LeadershipState that a grant begins. Derived classes define
 /// what a leadership does.
 ///
-/// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
-class Candidate : public std::enable_shared_from_this<Candidate> {
+/// Thread-safety: any thread may call the public members. REQUIRES for the protected ones, except
+/// entry(): the engine mutex is held. REQUIRES: made by std::make_shared.
+class Candidate : public EngineLock::State, public std::enable_shared_from_this<Candidate> {
  public:
   struct Settings {
     bool again = true;  ///< contends again after each leadership
@@ -82,57 +82,56 @@ class Candidate : public std::enable_shared_from_this<Candidate> {
   void warn(const std::string& text) const noexcept;
 
  protected:
-  /// The destructor runs the tasks that later() deferred.
-  using Lock = LockWithTasks<Candidate>;
-
+  /// Returns what an EngineLock enters for this candidate.
+  EngineLock::Entry entry() const noexcept { return {core(), this}; }
   /// Called when a leadership begins, and when it is over. They do not block and run no user code.
-  virtual void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
-      ZKLOCK_REQUIRES(mutex_) = 0;
-  virtual void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept
-      ZKLOCK_REQUIRES(mutex_) = 0;
+  virtual void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
+  virtual void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
 
-  const std::shared_ptr<LeadershipState>& current() const noexcept ZKLOCK_REQUIRES(mutex_) {
-    return leadership_state_;
-  }
-  bool is_closed() const noexcept ZKLOCK_REQUIRES(mutex_);
+  const std::shared_ptr<LeadershipState>& current() const noexcept { return leadership_state_; }
+  bool is_closed() const noexcept;
 
  private:
-  friend Lock;
-
   using Fsm = core::ElectionFsm;
   /// Cause of the end of a leadership. It decides on which thread the user's stop callbacks run.
   enum class By { caller, loss };
 
-  /// Asserts the invariants, and wakes wait_until_leader().
-  void before_unlock() ZKLOCK_REQUIRES(mutex_);
-  void run(const core::ElectionEffects& effects, By by = By::caller) ZKLOCK_REQUIRES(mutex_);
-  void carry_out(core::ElectionEffect effect, By by) ZKLOCK_REQUIRES(mutex_);
-  void later(std::function<void()> task) ZKLOCK_REQUIRES(mutex_) {
-    after_unlock_.add(std::move(task));
-  }
+  /// Calls `input` with the engine mutex held, and carries out the effects that it returns. Then
+  /// runs the tasks of later() without the mutex. They run stop callbacks of the user. In a deferred
+  /// task of the mutex, a call that such a callback makes could not end before it returns.
+  void feed(const std::function<core::ElectionEffects()>& input, By by = By::caller);
   /// Begins the acquire of an attempt.
-  void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) noexcept
-      ZKLOCK_EXCLUDES(mutex_);
-  void on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome) ZKLOCK_EXCLUDES(mutex_);
-  void begin(const std::shared_ptr<Contender>& leader, Hold hold) ZKLOCK_REQUIRES(mutex_);
-  void end(By by) ZKLOCK_REQUIRES(mutex_);
-  void pause() ZKLOCK_REQUIRES(mutex_);
-  void lost(LeadershipState::Attempt attempt) ZKLOCK_EXCLUDES(mutex_);
-  std::optional<Error> reason() const ZKLOCK_REQUIRES(mutex_);
+  void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) noexcept;
+  void on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome);
+  void lost(LeadershipState::Attempt attempt);
+
+  // REQUIRES: the engine mutex is held.
+  void assert_invariants() const noexcept override;
+  void run(const core::ElectionEffects& effects, By by);
+  void carry_out(core::ElectionEffect effect, By by);
+  void later(std::function<void()> task) { tasks_.push_back(std::move(task)); }
+  void begin(const std::shared_ptr<Contender>& leader, Hold hold);
+  void end(By by);
+  void pause();
+  bool is_leader() const noexcept;
+  std::optional<Error> reason() const;
 
   const std::shared_ptr<PathLock> path_lock_;
   const Settings settings_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null without a label and a note
   LabelMetrics& metrics_;
 
-  mutable client::Mutex mutex_;
   InterruptibleCondition changed_;
-  Fsm fsm_ ZKLOCK_GUARDED_BY(mutex_);
-  client::Backoff backoff_ ZKLOCK_GUARDED_BY(mutex_);
-  std::stop_source stop_ ZKLOCK_GUARDED_BY(mutex_);  ///< stops the current attempt
-  std::shared_ptr<LeadershipState> leadership_state_ ZKLOCK_GUARDED_BY(mutex_);
-  std::optional<Error> error_ ZKLOCK_GUARDED_BY(mutex_);
-  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);
+
+  // under the engine mutex
+  Fsm fsm_;
+  client::Backoff backoff_;
+  std::stop_source stop_;  ///< stops the current attempt
+  std::shared_ptr<LeadershipState> leadership_state_;
+  /// After a loss, delays the delete of the lock znode until the release. Null if none is due.
+  std::shared_ptr<void> delete_delay_;
+  std::optional<Error> error_;
+  std::vector<std::function<void()>> tasks_;  ///< of the present feed()
 };
 
 }  // namespace zklock::detail

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/leader_election.h"
 
+#include <chrono>
+#include <exception>
 #include <thread>
+#include <utility>
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
@@ -14,8 +17,10 @@ namespace zklock {
 
 namespace detail {
 
-/// A candidate whose leadership is a call of a function. The function runs on a thread that start()
-/// begins and close() waits for.
+/// A candidate whose leadership is a call of a function. The function runs on a thread that
+/// requeue() starts and close_and_wait() joins.
+///
+/// Thread-safety: any thread may call the public members.
 class ElectionCandidate final : public Candidate {
  public:
   ElectionCandidate(ClientCore& core, std::string path, LeaderElection::Function function,
@@ -46,39 +51,58 @@ class ElectionCandidate final : public Candidate {
 
   void close_and_wait() {
     close();
-    const client::MutexLock guard(thread_mutex_);
-    closing_ = true;
-    changed_.notify_all();
-    if (runs_here()) return;
-    while (thread_.joinable() && !over_) changed_.wait(thread_mutex_);
-    if (thread_.joinable()) thread_.join();
+    std::thread ended;
+    {
+      EngineLock lock(entry());
+      closing_ = true;
+      changed_.notify_all();
+      if (thread_.get_id() == std::this_thread::get_id()) return;
+      lock.wait(changed_, Deadline::never(), [this] {
+        return thread_state_ == ThreadState::none || thread_state_ == ThreadState::over;
+      });
+      ended.swap(thread_);
+    }
+    if (ended.joinable()) ended.join();
   }
 
   std::exception_ptr last_failure() const {
-    const client::MutexLock guard(thread_mutex_);
+    const EngineLock lock(entry());
     return last_failure_;
   }
 
  private:
   void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
-    const client::MutexLock guard(thread_mutex_);
     next_ = leadership_state;
     changed_.notify_all();
   }
   void on_ended(const std::shared_ptr<LeadershipState>&) noexcept override {
-    const client::MutexLock guard(thread_mutex_);
     if (running_) running_->hold_ended(core().scheduler().now());
   }
 
+  /// Starts the thread if no call has started it, and it may still lead.
   void start_thread() {
-    const client::MutexLock guard(thread_mutex_);
-    if (closing_ || thread_.joinable()) return;
-    auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
-    thread_ = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
-  }
-
-  bool runs_here() const ZKLOCK_REQUIRES(thread_mutex_) {
-    return thread_.get_id() == std::this_thread::get_id();
+    {
+      EngineLock lock(entry());
+      lock.wait(changed_, Deadline::never(),
+                [this] { return thread_state_ != ThreadState::starting; });
+      if (closing_ || thread_state_ != ThreadState::none) return;
+      thread_state_ = ThreadState::starting;
+    }
+    std::thread started;
+    std::exception_ptr failure;
+    try {
+      auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
+      started = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    {
+      const EngineLock lock(entry());
+      thread_.swap(started);
+      thread_state_ = failure ? ThreadState::none : ThreadState::running;
+      changed_.notify_all();
+    }
+    if (failure) std::rethrow_exception(failure);
   }
 
   void work() {
@@ -86,14 +110,17 @@ class ElectionCandidate final : public Candidate {
       finished(leadership_state->attempt(), !lead(*leadership_state));
     // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
-    const client::MutexLock guard(thread_mutex_);
-    over_ = true;
+    const EngineLock lock(entry());
+    thread_state_ = ThreadState::over;
     changed_.notify_all();
   }
 
   std::shared_ptr<LeadershipState> next() {
-    const client::MutexLock guard(thread_mutex_);
-    while (!next_ && !closing_) changed_.wait(thread_mutex_);
+    EngineLock lock(entry());
+    const auto is_due = [this] {
+      return thread_state_ == ThreadState::running && (next_ || closing_);
+    };
+    lock.wait(changed_, Deadline::never(), is_due, std::chrono::hours(1));
     return std::exchange(next_, nullptr);
   }
 
@@ -136,27 +163,29 @@ class ElectionCandidate final : public Candidate {
     RunningCallbacks::Call call_;
   };
   void set_running(RunningCallbacks::Call* call) {
-    const client::MutexLock guard(thread_mutex_);
+    const EngineLock lock(entry());
     running_ = call;
   }
 
   void keep(std::exception_ptr failure) {
-    const client::MutexLock guard(thread_mutex_);
+    const EngineLock lock(entry());
     // The previous exception is the user's, so it is destroyed after the lock.
     std::swap(last_failure_, failure);
   }
 
-  LeaderElection::Function function_;  // used only by the thread, once it runs
+  enum class ThreadState { none, starting, running, over };
 
-  mutable client::Mutex thread_mutex_;
+  LeaderElection::Function function_;  // used only by the thread, once it runs
   client::Condition changed_;
-  std::thread thread_ ZKLOCK_GUARDED_BY(thread_mutex_);
-  std::shared_ptr<LeadershipState> next_ ZKLOCK_GUARDED_BY(thread_mutex_);
+
+  // under the engine mutex
+  ThreadState thread_state_ = ThreadState::none;
+  std::thread thread_;
+  std::shared_ptr<LeadershipState> next_;
   /// The call of the function, while it runs.
-  RunningCallbacks::Call* running_ ZKLOCK_GUARDED_BY(thread_mutex_) = nullptr;
-  std::exception_ptr last_failure_ ZKLOCK_GUARDED_BY(thread_mutex_);
-  bool closing_ ZKLOCK_GUARDED_BY(thread_mutex_) = false;
-  bool over_ ZKLOCK_GUARDED_BY(thread_mutex_) = false;
+  RunningCallbacks::Call* running_ = nullptr;
+  std::exception_ptr last_failure_;
+  bool closing_ = false;
 };
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/leader_latch.h"
 
+#include <functional>
 #include <utility>
 
 #include "zklock/engine/callback/borrowed_executor.h"
@@ -47,30 +48,25 @@ class LatchCandidate final : public Candidate {
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     core().check_usable("add a listener", path());
-    const Lock lock(*this);
-    if (is_closed())
-      throw Error(Errc::closed, "add a listener", path(), "the LeaderLatch was closed");
-    const auto& leadership_state = current();
-    const auto missed =
-        leadership_state ? std::optional(LeadershipUpdate{leadership_state, true}) : std::nullopt;
-    return listeners_.add(
+    std::function<void(const LeadershipUpdate&)> listener =
         [gained = std::move(gained), lost = std::move(lost)](const LeadershipUpdate& update) {
           const LeaderLatch::Listener& call = update.gained ? gained : lost;
           if (call) call(update.leadership_state->leadership());
-        },
-        missed);
+        };
+    {
+      const EngineLock lock(entry());
+      const auto& leadership_state = current();
+      const auto missed =
+          leadership_state ? std::optional(LeadershipUpdate{leadership_state, true}) : std::nullopt;
+      if (!is_closed()) return listeners_.add(std::move(listener), missed);
+    }
+    throw Error(Errc::closed, "add a listener", path(), "the LeaderLatch was closed");
   }
 
   void close_with(CloseMode mode) {
-    if (mode == CloseMode::silent) {
-      const Lock lock(*this);
-      if (!is_closed()) listeners_.stop();
-    }
+    if (mode == CloseMode::silent && !was_closed()) listeners_.stop();
     close();
-    {
-      const Lock lock(*this);
-      listeners_.stop(ends_delivered_leadership);
-    }
+    listeners_.stop(ends_delivered_leadership);
     listeners_.wait();
   }
   /// Called when the public object is destroyed. After it returns, no listener is called: what the
@@ -81,6 +77,10 @@ class LatchCandidate final : public Candidate {
   }
 
  private:
+  bool was_closed() const {
+    const EngineLock lock(entry());
+    return is_closed();
+  }
   void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept override {
     listeners_.notify({leadership_state, true});
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/election/leadership_state.h"
 
-#include <cassert>
 #include <utility>
 
 #include "zklock/engine/callback/completion.h"
@@ -12,50 +11,37 @@ namespace zklock {
 
 namespace detail {
 
-LeadershipState::LeadershipState(Attempt attempt, std::shared_ptr<Contender> leader, Hold hold)
+LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contender>& leader,
+                                 Hold hold)
     : attempt_(attempt),
       token_(hold.token()),
-      node_(hold.expose_node()),
+      node_(leader->expose_node()),
       lost_(hold.loss_token()),
       requested_(hold.release_request_token()),
       core_(leader->path_context().core().weak_from_this()),
-      proclamation_writer_(std::make_shared<ProclamationWriter>(std::move(leader))),
-      hold_(std::move(hold)) {}
+      retained_writer_(std::make_shared<ProclamationWriter>(leader, node_)),
+      hold_(std::move(hold)),
+      proclamation_writer_(retained_writer_) {}
 
 void LeadershipState::notify_loss(std::function<void()> on_loss) {
-  on_loss_.emplace(lost_, OnLoss{*this, std::move(on_loss)});
+  on_loss_.emplace(lost_, OnLoss{std::move(on_loss)});
 }
 
-void LeadershipState::on_lost() {
-  const client::MutexLock guard(mutex_);
-  delete_delay_ = Contender::delay_delete(hold_);
-  assert(hold_ || !delete_delay_);
-}
-
-std::shared_ptr<void> LeadershipState::delete_delay() const {
-  const client::MutexLock guard(mutex_);
-  return delete_delay_;
+std::shared_ptr<void> LeadershipState::delay_delete() {
+  return retained_writer_->leader()->delay_delete();
 }
 
 void LeadershipState::release() noexcept {
-  std::shared_ptr<ProclamationWriter> proclamation_writer;
-  Hold hold;
-  std::shared_ptr<void> delay;
-  {
-    const client::MutexLock guard(mutex_);
-    assert(static_cast<bool>(hold_) == (proclamation_writer_ != nullptr));
-    delay = std::move(delete_delay_);
-    if (hold_) loss_reason_ = hold_.loss_reason();
-    hold = std::move(hold_);
-    proclamation_writer = std::move(proclamation_writer_);
-  }
+  if (const auto reason = hold_.loss_reason()) loss_reason_ = static_cast<int>(*reason);
+  hold_.release();
+  retained_writer_ = nullptr;
 }
 
 std::shared_ptr<ProclamationWriter> LeadershipState::proclamation_writer(
     const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
-  const client::MutexLock guard(mutex_);
-  if (proclamation_writer_ && !ended_) return proclamation_writer_;
+  auto writer = proclamation_writer_.lock();
+  if (writer && !ended_) return writer;
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
@@ -69,20 +55,23 @@ std::shared_ptr<EngineContext> LeadershipState::core(const char* operation) cons
 
 HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
-  const client::MutexLock guard(mutex_);
-  return hold_.state();
+  const auto writer = proclamation_writer_.lock();
+  return writer ? writer->leader()->grant().state() : HoldState::lost;
 }
 
 std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
   if (forked()) return std::nullopt;
-  const client::MutexLock guard(mutex_);
-  return hold_ ? hold_.loss_reason() : loss_reason_;
+  const auto writer = proclamation_writer_.lock();
+  if (writer) return writer->leader()->grant().loss_reason();
+  const int reason = loss_reason_;
+  if (reason == kNotLost) return std::nullopt;
+  return static_cast<LossReason>(reason);
 }
 
 LeaseClock::time_point LeadershipState::valid_until() const noexcept {
   if (ended_ || forked()) return LeaseClock::time_point::min();
-  const client::MutexLock guard(mutex_);
-  return hold_.valid_until();
+  const auto writer = proclamation_writer_.lock();
+  return writer ? writer->leader()->grant().valid_until() : LeaseClock::time_point::min();
 }
 
 std::stop_token LeadershipState::end_token() const noexcept {

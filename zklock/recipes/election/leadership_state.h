@@ -8,7 +8,6 @@
 #include <stop_token>
 #include <string>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/core/election_fsm.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/hold.h"
@@ -19,25 +18,26 @@ namespace zklock::detail {
 
 /// One leadership: its hold, and the stop token that reports its end.
 ///
-/// Thread-safety: all members, from any thread; notify_loss() at most once.
+/// Thread-safety: any thread may call the const members and stop(). The candidate calls the others,
+/// the constructor, end() and delay_delete() with the engine mutex held.
 class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
  public:
   using Attempt = core::ElectionFsm::Attempt;
 
-  /// REQUIRES: `hold` is a hold of `leader`.
-  LeadershipState(Attempt attempt, std::shared_ptr<Contender> leader, Hold hold);
+  /// REQUIRES: the engine mutex is held; `hold` is a hold of `leader`.
+  LeadershipState(Attempt attempt, const std::shared_ptr<Contender>& leader, Hold hold);
 
   Attempt attempt() const noexcept { return attempt_; }
   /// Calls `on_loss` once, when the hold is lost. If it is lost already, calls `on_loss` before
-  /// returning. Never calls it after this object is destroyed.
+  /// returning. Never calls it after this object is destroyed. Called at most once.
   void notify_loss(std::function<void()> on_loss);
-  /// Returns an object that delays the delete of the lock znode after a loss, while it exists. Null
-  /// if no delete is due; see Contender::delay_delete().
-  std::shared_ptr<void> delete_delay() const;
+  /// See Contender::delay_delete(). REQUIRES: the engine mutex is held; before release().
+  std::shared_ptr<void> delay_delete();
   /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
   /// Stops the token that end_token() returns. The user's callbacks run on this thread.
   void stop() { over_.request_stop(); }
+  /// REQUIRES: end() was called; called at most once.
   void release() noexcept;
 
   FencingToken token() const noexcept { return token_; }
@@ -62,17 +62,13 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
 
  private:
   struct OnLoss {
-    LeadershipState& leadership_state;
     std::function<void()> call;
     // A copy: the call may destroy the LeadershipState, and this object with it.
     void operator()() const {
       const auto copy = call;
-      leadership_state.on_lost();
       copy();
     }
   };
-  void on_lost();
-  /// Returns whether this is a fork()ed child, in which the mutex may be locked for ever.
   bool forked() const noexcept { return fork_guard_.forked(); }
   std::string path() const { return node_.substr(0, node_.rfind('/')); }
 
@@ -86,12 +82,13 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::atomic<bool> ended_{false};
   std::stop_source over_;
 
-  mutable client::Mutex mutex_;
-  /// Null after release().
-  std::shared_ptr<ProclamationWriter> proclamation_writer_ ZKLOCK_GUARDED_BY(mutex_);
-  Hold hold_ ZKLOCK_GUARDED_BY(mutex_);
-  std::optional<LossReason> loss_reason_ ZKLOCK_GUARDED_BY(mutex_);  ///< set by release()
-  std::shared_ptr<void> delete_delay_ ZKLOCK_GUARDED_BY(mutex_);
+  /// Null after release(), and used only by it.
+  std::shared_ptr<ProclamationWriter> retained_writer_;
+  Hold hold_;  ///< empty after release()
+  /// Expired after release(). Queries reach the leader by it, without a mutex.
+  const std::weak_ptr<ProclamationWriter> proclamation_writer_;
+  static constexpr int kNotLost = -1;
+  std::atomic<int> loss_reason_{kNotLost};  ///< set by release()
 
   // Last, so that it is destroyed first: no call begins after that.
   std::optional<std::stop_callback<OnLoss>> on_loss_;

@@ -14,18 +14,17 @@ namespace write = client::request::write;
 
 namespace {
 
-std::string node_beside(const Contender& leader) {
-  const std::string own = leader.node_path();
-  const auto name = core::ZnodeName::parse(std::string_view(own).substr(own.rfind('/') + 1));
-  return leader.path_context().path().child(core::proclamation_node(name->sequence));
+std::string node_beside(std::string_view own, const core::LockPath& path) {
+  const auto name = core::ZnodeName::parse(own.substr(own.rfind('/') + 1));
+  return path.child(core::proclamation_node(name->sequence));
 }
 
 }  // namespace
 
 // ---- ProclamationWriter -------------------------------------------------------------------------
 
-ProclamationWriter::ProclamationWriter(std::shared_ptr<Contender> leader)
-    : leader_(std::move(leader)), node_(node_beside(*leader_)) {}
+ProclamationWriter::ProclamationWriter(std::shared_ptr<Contender> leader, std::string_view own)
+    : leader_(std::move(leader)), node_(node_beside(own, leader_->path_context().path())) {}
 
 ProclamationWriter::~ProclamationWriter() {
   if (core().forked()) keep_for_ever(std::move(leader_));
@@ -74,7 +73,7 @@ void PendingProclamation::send() {
         proclamation_writer_->creation(), deadline_,
         [self = shared_from_this()](auto error) { self->on_created(std::move(error)); });
     {
-      const client::MutexLock guard(mutex_);
+      const EngineLock lock(entry());
       creation_pending_ = true;
     }
     begin(&PendingProclamation::creating_, creation);
@@ -92,7 +91,7 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamati
                                 const std::shared_ptr<GuardedCommit>& commit) {
   bool withdrawn = false;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     this->*registered = commit;
     withdrawn = given_up_;
   }
@@ -103,7 +102,7 @@ void PendingProclamation::begin(std::shared_ptr<GuardedCommit> PendingProclamati
 void PendingProclamation::on_created(std::optional<Error> error) {
   std::optional<Error> unexplained;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     creation_pending_ = false;
     not_created_ = std::move(error);
     unexplained = std::exchange(unexplained_, std::nullopt);
@@ -114,7 +113,7 @@ void PendingProclamation::on_created(std::optional<Error> error) {
 void PendingProclamation::on_value_written(std::optional<Error> error) {
   Done done;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     assert(done_ && attempts_left_ > 0);
     const bool is_missing =
         error && error->errc() == Errc::no_node && error->path() == proclamation_writer_->node();
@@ -135,7 +134,7 @@ void PendingProclamation::on_value_written(std::optional<Error> error) {
     send();
   } catch (const Error& e) {
     {
-      const client::MutexLock guard(mutex_);
+      const EngineLock lock(entry());
       done = std::exchange(done_, nullptr);
     }
     if (done) done(e);
@@ -154,7 +153,7 @@ void PendingProclamation::withdraw() {
   std::shared_ptr<GuardedCommit> creating;
   std::shared_ptr<GuardedCommit> writing;
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     given_up_ = true;
     creating = creating_;
     writing = writing_;

@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/mutex.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/guarded_commit.h"
 #include "zklock/error.h"
@@ -23,8 +23,8 @@ namespace zklock::detail {
 /// Thread-safety: all members, from any thread.
 class ProclamationWriter {
  public:
-  /// REQUIRES: `leader` leads.
-  explicit ProclamationWriter(std::shared_ptr<Contender> leader);
+  /// `own`: the path of the leader's znode. REQUIRES: `leader` leads.
+  ProclamationWriter(std::shared_ptr<Contender> leader, std::string_view own);
   ProclamationWriter(const ProclamationWriter&) = delete;
   ProclamationWriter& operator=(const ProclamationWriter&) = delete;
   ~ProclamationWriter();
@@ -80,6 +80,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void withdraw();
 
  private:
+  EngineLock::Entry entry() const noexcept { return {proclamation_writer_->core()}; }
   PendingProclamation(std::shared_ptr<ProclamationWriter> proclamation_writer, std::string value,
                       Deadline deadline, Done done);
   void send();
@@ -89,24 +90,25 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   void on_created(std::optional<Error> error);
   void on_value_written(std::optional<Error> error);
   /// Returns the error of the first transaction if it explains why there is no proclaimed znode.
-  std::optional<Error> creation_failure() const ZKLOCK_REQUIRES(mutex_);
+  /// REQUIRES: the engine mutex is held.
+  std::optional<Error> creation_failure() const;
 
   const std::shared_ptr<ProclamationWriter> proclamation_writer_;
   const std::uint64_t number_;  ///< of this call, among those of the writer
   const std::string value_;
   const Deadline deadline_;
 
-  mutable client::Mutex mutex_;
-  Done done_ ZKLOCK_GUARDED_BY(mutex_);
-  int attempts_left_ ZKLOCK_GUARDED_BY(mutex_) = 3;
-  bool given_up_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  // under the engine mutex
+  Done done_;
+  int attempts_left_ = 3;
+  bool given_up_ = false;
   /// Whether the outcome of the first transaction is still awaited.
-  bool creation_pending_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  std::optional<Error> not_created_ ZKLOCK_GUARDED_BY(mutex_);
+  bool creation_pending_ = false;
+  std::optional<Error> not_created_;
   /// The error of the second transaction, until the outcome of the first one explains it.
-  std::optional<Error> unexplained_ ZKLOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<GuardedCommit> creating_ ZKLOCK_GUARDED_BY(mutex_);
-  std::shared_ptr<GuardedCommit> writing_ ZKLOCK_GUARDED_BY(mutex_);
+  std::optional<Error> unexplained_;
+  std::shared_ptr<GuardedCommit> creating_;
+  std::shared_ptr<GuardedCommit> writing_;
 };
 
 }  // namespace zklock::detail

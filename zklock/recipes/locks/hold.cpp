@@ -74,7 +74,11 @@ std::string Hold::node() const {
 }
 
 std::string Hold::expose_node() const {
-  return contender_ ? contender_->expose_node() : std::string();
+  if (!contender_) return {};
+  const detail::PathContext& path = contender_->path_context();
+  if (path.core().forked()) return node();
+  const detail::EngineLock lock(path.entry());
+  return contender_->expose_node();
 }
 
 int Hold::permits() const noexcept {

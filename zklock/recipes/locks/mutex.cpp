@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <deque>
 
-#include "zklock/client/port/mutex.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/recipes/locks/lock_handle.h"
 
 namespace zklock {
 
+using detail::EngineLock;
 using detail::LockHandle;
 
 namespace {
@@ -23,10 +25,13 @@ LockHandle::Kind kind() {
 struct Mutex::State {
   explicit State(std::shared_ptr<LockHandle> made) : lock_handle(std::move(made)) {}
 
+  EngineLock::Entry entry() const noexcept { return lock_handle->path_lock().entry(); }
+
   const std::shared_ptr<LockHandle> lock_handle;
-  client::Mutex mutex;
-  std::deque<Hold> locked ZKLOCK_GUARDED_BY(mutex);  ///< acquired by lock(), the oldest first
-  bool destroyed ZKLOCK_GUARDED_BY(mutex) = false;   ///< the public object is destroyed
+
+  // under the engine mutex
+  std::deque<Hold> locked;  ///< acquired by lock(), the oldest first
+  bool destroyed = false;   ///< the public object is destroyed
 };
 
 Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
@@ -34,13 +39,12 @@ Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
 
 Mutex::~Mutex() {
   if (state_->lock_handle->path_lock().core().forked()) {
-    // Its mutex may be locked by a thread that does not exist in the fork()ed child.
     detail::keep_for_ever(std::move(state_));
     return;
   }
   std::deque<Hold> left;
   {
-    const client::MutexLock guard(state_->mutex);
+    const EngineLock lock(state_->entry());
     state_->destroyed = true;
     left.swap(state_->locked);
   }
@@ -51,13 +55,16 @@ bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
   const auto state = state_;  // another thread may destroy this object meanwhile
   Hold hold = state->lock_handle->acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
   if (!hold) return false;
-  const client::MutexLock guard(state->mutex);
-  if (state->destroyed) {  // granted before the destructor ended the call: released
-    throw Error(Errc::closed, "lock", state->lock_handle->path(),
-                "the mutex was destroyed meanwhile");
+  {
+    const EngineLock lock(state->entry());
+    if (!state->destroyed) {
+      state->locked.push_back(std::move(hold));
+      return true;
+    }
   }
-  state->locked.push_back(std::move(hold));
-  return true;
+  // It was granted before the destructor ended the call: released.
+  throw Error(Errc::closed, "lock", state->lock_handle->path(),
+              "the mutex was destroyed meanwhile");
 }
 
 void Mutex::lock() {
@@ -74,18 +81,19 @@ bool Mutex::try_lock() {
 
 void Mutex::unlock() {
   if (state_->lock_handle->path_lock().core().forked()) throw Error(Errc::forked, "unlock", path());
-  Hold hold;
+  Hold hold;  // released without the mutex
   {
-    const client::MutexLock guard(state_->mutex);
-    if (state_->locked.empty()) {
-      throw Error(Errc::not_owner, "unlock", path(),
-                  "this object does not hold the lock by lock()");
+    const EngineLock lock(state_->entry());
+    auto& locked = state_->locked;
+    auto mine = std::ranges::find(locked, Owner::this_thread(), &Hold::owner);
+    if (mine == locked.end()) mine = locked.begin();
+    if (mine != locked.end()) {
+      hold = std::move(*mine);
+      locked.erase(mine);
     }
-    auto mine = std::ranges::find(state_->locked, Owner::this_thread(), &Hold::owner);
-    if (mine == state_->locked.end()) mine = state_->locked.begin();
-    hold = std::move(*mine);
-    state_->locked.erase(mine);
   }
+  if (hold) return;
+  throw Error(Errc::not_owner, "unlock", path(), "this object does not hold the lock by lock()");
 }
 
 Hold Mutex::acquire(AcquireOptions options) {
@@ -111,7 +119,7 @@ Awaitable Mutex::co_acquire(const AcquireOptions& options) {
 bool Mutex::is_locked() const {
   if (state_->lock_handle->path_lock().core().forked())
     return false;  // a fork()ed child holds nothing
-  const client::MutexLock guard(state_->mutex);
+  const EngineLock lock(state_->entry());
   return std::ranges::any_of(state_->locked, [](const Hold& hold) { return hold.is_valid(); });
 }
 

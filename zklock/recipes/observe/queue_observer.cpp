@@ -46,28 +46,25 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind,
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   core().check_usable("observe", path());
-  const Lock lock(*this);
+  const EngineLock lock(entry());
   Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
-    if (round_ == 0) {
-      const EngineLock engine({core()});
-      core().add_session_listener(shared_from_this());
-    }
+    if (round_ == 0) core().add_session_listener(shared_from_this());
     begin_round();
   }
   return added;
 }
 
 void QueueObserver::session_began() {
-  const Lock lock(*this);
+  const EngineLock lock(entry());
   session_ = {};
   if (state_ != State::over) begin_round();
 }
 
 void QueueObserver::stop() {
   {
-    const client::MutexLock guard(mutex_);
+    const EngineLock lock(entry());
     state_ = State::over;
     ++round_;
     end_watches();
@@ -89,7 +86,7 @@ client::RequestId QueueObserver::submit(client::Operation operation, Step step) 
       [weak = weak_from_this(), round = round_, step](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
-        const Lock lock(*self);
+        const EngineLock lock(self->entry());
         if (self->round_ == round && !self->end_if_over(reply)) step(*self, reply);
       }));
   return requests_.back();
@@ -99,7 +96,7 @@ request::OnWatchEvent QueueObserver::on_watch() {
   return [weak = weak_from_this(), round = round_](SessionId, request::WatchEvent) {
     const auto self = weak.lock();
     if (!self) return;
-    const Lock lock(*self);
+    const EngineLock lock(self->entry());
     if (self->round_ != round) return;
     // The view that is being read is reported first. Otherwise a queue that changes all the time
     // would never be reported.
@@ -111,7 +108,7 @@ request::OnWatchEvent QueueObserver::on_watch() {
   };
 }
 
-void QueueObserver::before_unlock() const {
+void QueueObserver::assert_invariants() const noexcept {
   assert(state_ != State::idle || (!last_view_ && watches_.empty() && requests_.empty()));
   assert(state_ != State::resting || last_view_);
   assert(timer_ == client::TimerId{} || state_ == State::pausing || state_ == State::over);
@@ -207,7 +204,6 @@ void QueueObserver::describe(bool proclaimed) {
     const auto node = core::proclamation_node(holders_.front().sequence);
     watches_.push_back(submit(request::GetAndWatch{path_lock_->path().child(node), on_watch()},
                               [](QueueObserver& self, const client::Reply& reply) {
-                                self.mutex_.assert_held();
                                 self.proclaimed_ = reply;
                                 if (reply.unreadable) self.proclaimed_->status = Status::no_auth;
                                 if (--self.outstanding_ == 0) self.all_described();
@@ -216,7 +212,6 @@ void QueueObserver::describe(bool proclaimed) {
   for (std::size_t i = 0; i < holders_.size(); ++i) {
     submit(request::Get{path_lock_->path().child(holders_[i].text)},
            [i](QueueObserver& self, const client::Reply& reply) {
-             self.mutex_.assert_held();
              self.replies_[i] = reply;
              if (--self.outstanding_ == 0) self.all_described();
            });
@@ -233,8 +228,9 @@ void QueueObserver::all_described() {
   if (proclaimed_ && is_missing(*proclaimed_)) return list_when_due();
   const auto bad = std::ranges::find_if(replies_, failed);
   if (bad != replies_.end()) return pause(*bad);
-  QueueView view = view_of(*path_lock_, kind_, queue_, holders_, replies_,
-                           proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
+  QueueView view =
+      view_of(*path_lock_, path_lock_->own_node_names(), kind_, queue_, holders_, replies_,
+              proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
   if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
   // Only a new leader is reported without its value. A known leader would seem to have withdrawn
   // it.
@@ -269,7 +265,7 @@ void QueueObserver::rest(QueueView view) {
 
 void QueueObserver::pause(const client::Reply& reply) {
   if (!is_temporary_failure(reply) && !std::exchange(warned_, true)) {
-    after_unlock_.add([this, status = reply.status] { warn(std::string(to_string(status))); });
+    warn(std::string(to_string(reply.status)));
   }
   if (reply.status == Status::session_ended) session_ = {};
   pause_until(core().scheduler().now() + kPauseAfterFailure);
@@ -280,7 +276,7 @@ void QueueObserver::pause_until(core::Instant when) {
   timer_ = core().scheduler().at(when, [weak = weak_from_this(), round = round_] {
     const auto self = weak.lock();
     if (!self) return;
-    const Lock lock(*self);
+    const EngineLock lock(self->entry());
     if (self->round_ == round) self->begin_round();
   });
 }

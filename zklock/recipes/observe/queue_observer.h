@@ -12,7 +12,6 @@
 
 #include "zklock/client.h"
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/log_line.h"
 #include "zklock/core/queue_rule.h"
@@ -20,7 +19,7 @@
 #include "zklock/engine/callback/listeners.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/session/unlock_tasks.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/executor.h"
 
 namespace zklock::detail {
@@ -66,8 +65,9 @@ namespace zklock::detail {
 /// may begin at a server that lags behind. After the Check, the views from that server are no older
 /// than those that were reported before.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: any thread may call the public members.
 class QueueObserver final : public NewSessionListener,
+                            public EngineLock::State,
                             public std::enable_shared_from_this<QueueObserver> {
  public:
   static constexpr std::chrono::milliseconds kLeastBetweenLists{20};
@@ -96,67 +96,61 @@ class QueueObserver final : public NewSessionListener,
   /// rounds are ignored.
   using Round = std::uint64_t;
 
-  using Lock = LockWithTasks<QueueObserver>;
-  friend Lock;
-
   EngineContext& core() const noexcept { return path_lock_->core(); }
+  EngineLock::Entry entry() const noexcept { return {core(), this}; }
   void warn(const std::string& text) const noexcept {
     core().warn(core::log_line("observe", path(), text, {}));
   }
 
-  void begin_round() ZKLOCK_REQUIRES(mutex_);
-  void be_idle() ZKLOCK_REQUIRES(mutex_);
-  void list() ZKLOCK_REQUIRES(mutex_);
-  void list_when_due() ZKLOCK_REQUIRES(mutex_);
-  void get_permit_count() ZKLOCK_REQUIRES(mutex_);
-  void got_permit_count(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
-  void describe(bool proclaimed) ZKLOCK_REQUIRES(mutex_);
-  void await() ZKLOCK_REQUIRES(mutex_);
-  void pause(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
-  void pause_until(core::Instant when) ZKLOCK_REQUIRES(mutex_);
-  void rest(QueueView view) ZKLOCK_REQUIRES(mutex_);
+  // REQUIRES: the engine mutex is held.
+  void assert_invariants() const noexcept override;
+  void begin_round();
+  void be_idle();
+  void list();
+  void list_when_due();
+  void get_permit_count();
+  void got_permit_count(const client::Reply& reply);
+  void describe(bool proclaimed);
+  void await();
+  void pause(const client::Reply& reply);
+  void pause_until(core::Instant when);
+  void rest(QueueView view);
   /// Ends the observer if the reply says that the client is closed or refused. Returns whether it
   /// did.
-  bool end_if_over(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  bool end_if_over(const client::Reply& reply);
   /// Returns whether the next attempt may succeed.
   static bool is_temporary_failure(const client::Reply& reply) noexcept;
   template <class Step>
-  client::RequestId submit(client::Operation operation, Step step) ZKLOCK_REQUIRES(mutex_);
-  client::request::OnWatchEvent on_watch() ZKLOCK_REQUIRES(mutex_);
-  void end_watches() ZKLOCK_REQUIRES(mutex_);
-  /// Asserts the invariants.
-  void before_unlock() const ZKLOCK_REQUIRES(mutex_);
-
-  void caught_up(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
-  void listed(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
-  void all_described() ZKLOCK_REQUIRES(mutex_);
-  void awaited(const client::Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  client::RequestId submit(client::Operation operation, Step step);
+  client::request::OnWatchEvent on_watch();
+  void end_watches();
+  void caught_up(const client::Reply& reply);
+  void listed(const client::Reply& reply);
+  void all_described();
+  void awaited(const client::Reply& reply);
 
   const std::shared_ptr<PathLock> path_lock_;
   const ViewKind kind_;
   const BorrowedExecutor executor_;
-  /// notify() is called with mutex_ locked, so that the views keep their order. It calls no
-  /// listener: it only posts a task, and no Dispatcher runs a task within post().
   Listeners<QueueView, Delivery::newest> listeners_;
 
-  client::Mutex mutex_;
-  State state_ ZKLOCK_GUARDED_BY(mutex_) = State::idle;
-  Round round_ ZKLOCK_GUARDED_BY(mutex_) = 0;
-  SessionId session_ ZKLOCK_GUARDED_BY(mutex_) = {};  ///< session whose Check was answered; 0: none
-  core::Instant listed_at_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  std::vector<client::RequestId> watches_ ZKLOCK_GUARDED_BY(mutex_);
-  std::vector<client::RequestId> requests_ ZKLOCK_GUARDED_BY(mutex_);
-  client::TimerId timer_ ZKLOCK_GUARDED_BY(mutex_) = {};
-  bool fired_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< a watch fired while describing
-  bool warned_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  Queue queue_ ZKLOCK_GUARDED_BY(mutex_);
-  std::vector<core::ZnodeName> holders_ ZKLOCK_GUARDED_BY(mutex_);
-  std::vector<client::Reply> replies_ ZKLOCK_GUARDED_BY(mutex_);  ///< to the Gets of the holders
+  // under the engine mutex
+  State state_ = State::idle;
+  Round round_ = 0;
+  SessionId session_ = {};  ///< session whose Check was answered; 0: none
+  core::Instant listed_at_ = {};
+  std::vector<client::RequestId> watches_;
+  std::vector<client::RequestId> requests_;
+  client::TimerId timer_ = {};
+  bool fired_ = false;  ///< a watch fired while describing
+  bool warned_ = false;
+  Queue queue_;
+  std::vector<core::ZnodeName> holders_;
+  std::vector<client::Reply> replies_;  ///< to the Gets of the holders
   /// The reply for the first holder's proclamation, if any.
-  std::optional<client::Reply> proclaimed_ ZKLOCK_GUARDED_BY(mutex_);
-  std::size_t outstanding_ ZKLOCK_GUARDED_BY(mutex_) = 0;         ///< count of replies
-  std::optional<QueueView> last_view_ ZKLOCK_GUARDED_BY(mutex_);  ///< the last reported view
-  UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);
+  std::optional<client::Reply> proclaimed_;
+  std::size_t outstanding_ = 0;         ///< count of replies
+  std::optional<QueueView> last_view_;  ///< the last reported view
 };
 
 }  // namespace zklock::detail

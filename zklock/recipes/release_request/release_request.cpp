@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/client/port/mutex.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/release_request_data.h"
 #include "zklock/engine/callback/blocking_call.h"
@@ -35,7 +34,7 @@ constexpr std::chrono::milliseconds kLeastBetweenRounds{50};
 /// The request znode that one call puts beside the contender's znode. It is deleted when the call
 /// ends. If a create is unanswered then, the znode is deleted again when the reply arrives.
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: all members, from any thread. REQUIRES: the engine mutex is not held.
 class Marker {
  public:
   Marker(const std::shared_ptr<detail::ClientCore>& core, std::string path)
@@ -46,69 +45,57 @@ class Marker {
   /// more.
   class Creation {
    public:
-    explicit Creation(std::shared_ptr<Marker> marker) : marker_(std::move(marker)) {
-      const client::MutexLock guard(marker_->mutex_);
+    Creation(detail::EngineContext& core, std::shared_ptr<Marker> marker)
+        : marker_(std::move(marker)) {
+      const detail::EngineLock lock({core});
       ++marker_->unanswered_;
     }
     Creation(const Creation&) = delete;
     Creation& operator=(const Creation&) = delete;
-    ~Creation() { marker_->on_answered(); }
-    void on_created(const client::Reply& reply) const { marker_->on_created(reply); }
+    ~Creation() { marker_->on_answered(session_); }
+    // If the outcome is unknown, the request znode may exist.
+    void on_created(const client::Reply& reply) {
+      if (reply.status == Status::ok || reply.status == Status::unknown) session_ = reply.session;
+    }
 
    private:
     const std::shared_ptr<Marker> marker_;
+    core::SessionId session_{};  ///< session that created the znode, or may have
   };
 
-  void abandon() {
-    const auto core = core_.lock();
-    core::SessionId session;
-    {
-      const client::MutexLock guard(mutex_);
-      abandoned_ = true;
-      session = session_;
-      if (core) {
-        const detail::EngineLock engine({*core});
-        for (int i = 0; i < unanswered_; ++i) work_ = core->work().begin(work_);
-      }
-    }
-    if (core) core->remove(session, path_);
+  void abandon(detail::EngineContext& core) {
+    const detail::EngineLock lock({core});
+    is_abandoned_ = true;
+    for (int i = 0; i < unanswered_; ++i) work_ = core.work().begin(work_);
+    remove(core, {});
   }
 
  private:
-  void on_created(const client::Reply& reply) {
-    // If the outcome is unknown, the request znode may exist.
-    if (reply.status != Status::ok && reply.status != Status::unknown) return;
-    detail::BackgroundWork::Id work;
-    {
-      const client::MutexLock guard(mutex_);
-      session_ = reply.session;
-      if (!abandoned_) return;
-      work = work_;
+  void on_answered(core::SessionId session) noexcept {
+    const auto core = core_.lock();
+    if (!core) return;
+    const detail::EngineLock lock({*core});
+    if (session != core::SessionId{}) {
+      session_ = session;
+      if (is_abandoned_) remove(*core, work_);
     }
-    if (const auto core = core_.lock()) core->remove(reply.session, path_, work);
+    assert(unanswered_ > 0);
+    --unanswered_;
+    core->work().end(work_);
   }
-  void on_answered() noexcept {
-    detail::BackgroundWork::Id work;
-    {
-      const client::MutexLock guard(mutex_);
-      assert(unanswered_ > 0);
-      --unanswered_;
-      work = work_;
-    }
-    if (const auto core = core_.lock()) {
-      const detail::EngineLock engine({*core});
-      core->work().end(work);
-    }
+  void remove(detail::EngineContext& core, detail::BackgroundWork::Id work) {
+    core.cleaner().remove(session_, {.path = path_}, detail::Cleaner::Step::deleting, {}, work);
   }
 
   const std::weak_ptr<detail::ClientCore> core_;
   const std::string path_;
-  client::Mutex mutex_;
-  core::SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  ///< session that created it, or may have
-  bool abandoned_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  int unanswered_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< creates without a reply
+
+  // under the engine mutex
+  core::SessionId session_;  ///< session that created it, or may have
+  bool is_abandoned_ = false;
+  int unanswered_ = 0;  ///< creates without a reply
   /// Has a part per unanswered create, once abandoned.
-  detail::BackgroundWork::Id work_ ZKLOCK_GUARDED_BY(mutex_) = {};
+  detail::BackgroundWork::Id work_{};
 };
 
 /// One call of request_release().
@@ -127,7 +114,7 @@ class ReleaseRequest {
         force_(force) {}
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
-  ~ReleaseRequest() { marker_->abandon(); }
+  ~ReleaseRequest() { marker_->abandon(*core_); }
 
   enum class Presence { deleted, existing, unknown };
 
@@ -147,7 +134,7 @@ class ReleaseRequest {
   /// there, if known. Throws Error.
   Presence put(Deadline limit) {
     const auto data = std::string(force_ ? core::kReleaseRequestForces : core::kReleaseRequestAsks);
-    const auto creation = std::make_shared<const Marker::Creation>(marker_);
+    const auto creation = std::make_shared<Marker::Creation>(*core_, marker_);
     const client::Reply reply =
         execute(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true},
                 limit, [creation](const client::Reply& created) { creation->on_created(created); });
