@@ -63,6 +63,7 @@ std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
   if (forked()) return std::nullopt;
   const auto writer = proclamation_writer_.lock();
   if (writer) return writer->leader()->grant().loss_reason();
+  std::atomic_thread_fence(std::memory_order_acquire);  // release() has stored the reason before
   const int reason = loss_reason_;
   if (reason == kNotLost) return std::nullopt;
   return static_cast<LossReason>(reason);
