@@ -7,6 +7,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include "zklock/client/threads/callback_threads.h"
 #include "zklock/engine/callback/listeners.h"
 
 namespace zklock::detail {
@@ -253,6 +255,44 @@ TEST_F(ListenersTest, PostRefusedNewestOnly_NewestIsDelivered) {
   Listeners<int, Delivery::newest> listeners(dispatcher_);
   const Subscription subscription = listeners.add(listener());
   EXPECT_EQ(received_around_a_refusal(*dispatcher_, listeners, received_), (Received{1, 4}));
+}
+
+TEST_F(ListenersTest, TaskDropped_DeliveredWithTheNext) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  listeners.notify(1);
+  dispatcher_->tasks.clear();
+  listeners.notify(2);
+  dispatcher_->run();
+  EXPECT_EQ(received_, (Received{1, 2}));
+}
+
+TEST_F(ListenersTest, SeveralEvents_OneTaskAtATime) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add(listener());
+  for (const int value : {1, 2, 3}) listeners.notify(value);
+  for (std::size_t delivered = 0; delivered < 3; ++delivered) {
+    EXPECT_EQ(received_.size(), delivered);
+    ASSERT_EQ(dispatcher_->tasks.size(), 1U) << "other listeners get their turn";
+    dispatcher_->step();
+  }
+  EXPECT_TRUE(dispatcher_->tasks.empty());
+}
+
+TEST_F(ListenersTest, ManyThreads_KeepOrderAndExclusion) {
+  const auto threads = std::make_shared<client::CallbackThreads>(nullptr);
+  Listeners<int> listeners(threads);
+  std::atomic<int> inside = 0;
+  const Subscription subscription = listeners.add([&](const int& value) {
+    EXPECT_EQ(++inside, 1);
+    received_.push_back(value);  // unguarded: the calls exclude each other
+    --inside;
+  });
+  Received wanted(1000);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  for (const int value : wanted) listeners.notify(value);
+  EXPECT_TRUE(threads->drain_for(std::chrono::minutes(1))) << "a drain delivers all events";
+  EXPECT_EQ(received_, wanted);
 }
 
 TEST_F(ListenersTest, Removed_NotCalledAndDestroyed) {

@@ -11,7 +11,6 @@
 
 #include "zklock/client/port/dispatcher.h"
 #include "zklock/client/port/mutex.h"
-#include "zklock/client/threads/serial_executor.h"
 
 namespace zklock::detail {
 
@@ -21,7 +20,9 @@ enum class Delivery {
   newest,
 };
 
-/// A listener of the user, with a queue of events. Delivers them in order, one call at a time.
+/// A listener of the user, with a queue of events. Delivers them in order, one call at a time: each
+/// task that it posts to the dispatcher delivers one event. If the dispatcher drops the task, the
+/// events stay queued until the next one is notified.
 /// wait(), finish() and remove() wait for a running call, except on the thread that runs it. An
 /// exception that leaves a call is passed to the dispatcher, or thrown by finish().
 ///
@@ -32,22 +33,18 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
  public:
   using Call = std::function<void(const Event&)>;
   SerialListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher)
-      : call_(std::move(call)), executor_(std::move(dispatcher)) {}
+      : call_(std::move(call)), dispatcher_(std::move(dispatcher)) {}
 
   /// Queues an event. Does not block and does not call the listener.
   void notify(Event event) {
-    bool is_queued = false;
     {
       const client::MutexLock guard(mutex_);
       if (stopped_) return;
       if constexpr (delivery == Delivery::newest) events_.clear();
       events_.push_back(std::move(event));
-      is_queued = std::exchange(is_queued_, true) && delivery == Delivery::newest;
     }
-    if (is_queued) return executor_.dispatch();  // the queued task delivers it
-    executor_.post([self = this->shared_from_this()] { self->deliver_next(); });
+    dispatch();
   }
-
   /// Drops the queued events. Exception: if `keep` returns true, the oldest queued event is
   /// retained and delivered. No other call begins. `keep` gets the event that was delivered last,
   /// if any, and the oldest queued event.
@@ -85,7 +82,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
       if (running_on_ != std::thread::id()) events_.clear();
       const std::optional<Event> next = begin_call();
       lock.unlock();
-      if (!next) return executor_.clear();
+      if (!next) return;
       call(*next);
       lock.lock();
     }
@@ -95,8 +92,6 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   /// returns, no call begins.
   void remove() {
     stop();
-    // If the user's executor has dropped a task, the queued tasks would retain this object.
-    executor_.clear();
     Call over;  // destroyed last, with no lock held
     const client::MutexLock guard(mutex_);
     wait_for_call();
@@ -137,11 +132,50 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     if (call_) call_(event);
   }
 
+  /// The right to deliver one event. It is passed to the dispatcher, which uses it or drops it.
+  struct Turn {
+    explicit Turn(std::shared_ptr<SerialListener> whose) : listener(std::move(whose)) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+      if (listener) listener->end_turn();
+    }
+    void use() {
+      if (const auto mine = std::exchange(listener, nullptr)) mine->deliver_next();
+    }
+
+    std::shared_ptr<SerialListener> listener;  ///< null after use()
+  };
+
+  void dispatch() ZKLOCK_EXCLUDES(mutex_) {
+    std::shared_ptr<Turn> turn;
+    {
+      const client::MutexLock guard(mutex_);
+      const bool runs = running_on_ != std::thread::id();  // finish() delivers the rest
+      if (events_.empty() || has_turn_ || runs) return;
+      turn = std::make_shared<Turn>(this->shared_from_this());
+      has_turn_ = true;
+    }
+    dispatcher_->post([turn = std::move(turn)] { turn->use(); });
+  }
+
+  void end_turn() ZKLOCK_EXCLUDES(mutex_) {
+    const client::MutexLock guard(mutex_);
+    has_turn_ = false;
+  }
+
   void deliver_next() ZKLOCK_EXCLUDES(mutex_) {
+    // Also if the call throws.
+    struct Next {
+      SerialListener& listener;
+      ~Next() {
+        listener.end_turn();
+        listener.dispatch();
+      }
+    } const after{*this};
     std::optional<Event> next;
     {
       const client::MutexLock guard(mutex_);
-      is_queued_ = false;
       if (running_on_ != std::thread::id()) return;  // finish() delivers the rest
       next = begin_call();
     }
@@ -149,12 +183,12 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   }
 
   Call call_;  ///< constant until remove()
-  client::SerialExecutor executor_;
+  const std::shared_ptr<client::Dispatcher> dispatcher_;
 
   mutable client::Mutex mutex_;
   client::Condition idle_;
   std::deque<Event> events_ ZKLOCK_GUARDED_BY(mutex_);
-  bool is_queued_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< a task for the latest event is queued
+  bool has_turn_ ZKLOCK_GUARDED_BY(mutex_) = false;  ///< the dispatcher has a Turn, or uses it
   std::optional<Event> delivered_ ZKLOCK_GUARDED_BY(mutex_);  ///< event delivered last
   std::thread::id running_on_ ZKLOCK_GUARDED_BY(mutex_);
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
