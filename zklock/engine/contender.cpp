@@ -20,7 +20,7 @@ Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& c
       leads_(metrics.leads) {}
 
 Contender::~Contender() {
-  assert(!has_listener() || !EngineMutex::is_any_held_here());  // see outlive_lock()
+  assert(!has_listener() || client::may_block_here());  // see outlive_lock()
 }
 
 void Contender::assert_invariants() const noexcept {

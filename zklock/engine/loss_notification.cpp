@@ -53,6 +53,7 @@ void LossNotification::run() {
   {
     const RunningCallbacks::Call call(context, "a loss callback of ", path_->path().str(),
                                       context.scheduler().now());
+    assert(client::may_block_here());
     loss_.request_stop();
   }
   finish();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/port/log.h"
 
+#include <cassert>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -112,6 +113,7 @@ void Log::write_all() {
 }
 
 void Log::write_now(const Line& line) const noexcept {
+  assert(may_block_here());
   if (!accepts(line.level)) return;  // closed meanwhile
   try {
     const std::string text = core::printable(line.text, kMaxLine);

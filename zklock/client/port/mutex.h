@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 
+#include "zklock/client/port/may_block.h"
 #include "zklock/core/thread_annotations.h"
 
 namespace zklock::client {
@@ -113,6 +115,7 @@ class Condition {
  private:
   template <class Wait>
   static void with_lock(Mutex& mutex, Wait wait) noexcept {
+    assert(may_block_here());
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     wait(lock);
     lock.release();  // the mutex remains locked

@@ -289,6 +289,7 @@ void CallbackThreads::Pool::begin(Task task) noexcept {
 }
 
 void CallbackThreads::Pool::pass_to_executor(Task task) noexcept {
+  assert(may_block_here());
   const auto handed = std::make_shared<ExecutorTask>(shared_from_this(), std::move(task));
   try {
     options_.executor([handed] { handed->run(); });
@@ -299,6 +300,7 @@ void CallbackThreads::Pool::pass_to_executor(Task task) noexcept {
 }
 
 void CallbackThreads::Pool::run(Task& task) noexcept {
+  assert(may_block_here());
   // Restored, not cleared: an executor may run a task of one pool within a task of another.
   const Pool* const before = std::exchange(current_, this);
   try {

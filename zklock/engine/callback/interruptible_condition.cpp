@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/callback/interruptible_condition.h"
 
+#include <cassert>
 #include <memory>
 
 #include <boost/date_time/posix_time/posix_time_types.hpp>
@@ -40,6 +41,7 @@ void InterruptibleCondition::wait_for(client::Mutex& mutex, std::chrono::microse
 }
 
 boost::condition_variable_any& InterruptibleCondition::interruptible() {
+  assert(client::may_block_here());
   using Condition = boost::condition_variable_any;
   static_assert(sizeof(Condition) <= sizeof(storage_));
   static_assert(alignof(Condition) <= alignof(std::condition_variable));

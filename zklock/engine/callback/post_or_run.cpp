@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/callback/post_or_run.h"
 
+#include <cassert>
 #include <utility>
+
+#include "zklock/client/port/may_block.h"
 
 namespace zklock::detail {
 
@@ -13,6 +16,7 @@ constinit thread_local int running_here = 0;
 
 void post_or_run(std::shared_ptr<EngineContext> core, client::Dispatcher& dispatcher,
                  std::function<void()> task) {
+  assert(client::may_block_here());  // it may run the task
   if (core->forked()) return;
   // Shared, because a dispatcher that does not accept the task destroys its copy.
   const auto once = std::make_shared<std::function<void()>>(std::move(task));

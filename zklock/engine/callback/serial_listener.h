@@ -121,6 +121,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   }
 
   void call(const Event& event) ZKLOCK_EXCLUDES(mutex_) {
+    assert(client::may_block_here());
     struct Ended {
       SerialListener& listener;
       ~Ended() {

@@ -7,14 +7,12 @@
 
 namespace zklock::detail {
 
-constinit thread_local const EngineMutex* EngineMutex::held_here = nullptr;
-
 EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
     : entry_(entry),
       exceptions_(std::uncaught_exceptions()) {
-  assert(!EngineMutex::is_any_held_here());
+  assert(client::may_block_here());  // it holds no other one
   entry_.core.mutex().mutex_.lock();
-  EngineMutex::held_here = &entry_.core.mutex();
+  client::engine_mutex_held_here = &entry_.core.mutex();
   if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
 }
 
@@ -23,7 +21,7 @@ EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   EngineMutex& mutex = entry_.core.mutex();
   if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
   auto tasks = mutex.after_unlock_.take();
-  EngineMutex::held_here = nullptr;
+  client::engine_mutex_held_here = nullptr;
   if (tasks.empty()) {
     mutex.mutex_.unlock();
     return;
@@ -36,12 +34,12 @@ EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
 client::Mutex& EngineLock::before_wait() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   EngineMutex& mutex = entry_.core.mutex();
   assert(mutex.after_unlock_.is_empty());
-  EngineMutex::held_here = nullptr;
+  client::engine_mutex_held_here = nullptr;
   return mutex.mutex_;
 }
 
 void EngineLock::after_wait() noexcept {
-  EngineMutex::held_here = &entry_.core.mutex();
+  client::engine_mutex_held_here = &entry_.core.mutex();
 }
 
 }  // namespace zklock::detail

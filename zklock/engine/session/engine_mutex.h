@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "zklock/client/port/may_block.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/thread_annotations.h"
 #include "zklock/engine/session/unlock_tasks.h"
@@ -36,16 +37,10 @@ class EngineMutex {
     after_unlock_.add(std::move(task));
   }
   /// Asserts that the engine mutex is held.
-  void assert_held() const noexcept { assert(held_here == this); }
-  /// Returns whether the calling thread holds the engine mutex of any client. For asserts: neither
-  /// user code nor the destructor of its objects may run under the mutex.
-  static bool is_any_held_here() noexcept { return held_here != nullptr; }
+  void assert_held() const noexcept { assert(client::engine_mutex_held_here == this); }
 
  private:
   friend class EngineLock;
-
-  /// The engine mutex that the calling thread holds; null if it holds none. Used in asserts only.
-  static constinit thread_local const EngineMutex* held_here;
 
   client::Mutex mutex_;
   UnlockTasks after_unlock_ ZKLOCK_GUARDED_BY(mutex_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -36,7 +37,10 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// Makes state() return `lost` from now on. The lock is retained until release().
   void end() noexcept { ended_ = true; }
   /// Stops the token that end_token() returns. The user's callbacks run on this thread.
-  void stop() { over_.request_stop(); }
+  void stop() {
+    assert(client::may_block_here());
+    over_.request_stop();
+  }
   /// REQUIRES: end() was called; called at most once.
   void release() noexcept;
 
