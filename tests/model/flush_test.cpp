@@ -18,7 +18,11 @@ using Kind = OperationKind;
 
 class FlushTest : public PathLockTest {
  protected:
-  detail::BackgroundWork& work() { return lock_.core(0).work(); }
+  /// Returns the newest piece of background work.
+  detail::BackgroundWork::Id newest() {
+    const detail::EngineLock lock({lock_.core(0)});
+    return lock_.core(0).work().newest();
+  }
   std::size_t nodes_of_client() { return ensemble().ephemerals(client(0).session()).size(); }
   /// Returns the result of flush() with a passed deadline.
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
@@ -37,9 +41,9 @@ class FlushTest : public PathLockTest {
   template <class Fact>
   void expect_flush_waits_for(Fact confirmed) {
     EXPECT_FALSE(flushed());
-    const auto newest = work().newest();
+    const auto last = newest();
     client(0).mend();
-    while (!lock_.core(0).wait_for_work(Deadline::passed(), newest)) {
+    while (!lock_.core(0).wait_for_work(Deadline::passed(), last)) {
       EXPECT_TRUE(step()) << "nothing is left to happen";
       if (HasFailure()) return;
     }
@@ -95,10 +99,10 @@ TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
   lock_.cancel(call);
   EXPECT_FALSE(flushed());
   run();
-  const auto newest = work().newest();
-  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::passed(), newest));
+  const auto last = newest();
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::passed(), last));
   lock_.world().reconnect(0);
-  while (!lock_.core(0).wait_for_work(Deadline::passed(), newest)) ASSERT_TRUE(step());
+  while (!lock_.core(0).wait_for_work(Deadline::passed(), last)) ASSERT_TRUE(step());
   EXPECT_EQ(nodes_of_client(), 0U);
   lock_.release(holder);
   expect_rest();
@@ -135,7 +139,7 @@ TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
   client(0).cut_off();
   // Time passes, but no later step runs.
   ASSERT_TRUE(lock_.world().run_until(
-      [&] { return lock_.call(call).hold.state() == HoldState::lost && !work().is_idle(); }, 5s));
+      [&] { return lock_.call(call).hold.state() == HoldState::lost && lock_.has_work(0); }, 5s));
   expect_flush_waits_for_withdrawal();
   lock_.release(call);
   expect_rest();
@@ -211,12 +215,12 @@ class RefusedDelete : public FlushTest {
 
 TEST_F(RefusedDelete, Flush_ReturnsFalseWithoutWaiting) {
   refused_release();
-  const auto newest = work().newest();
-  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), newest))
+  const auto last = newest();
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), last))
       << "it blocks for ever if this fails";
   EXPECT_FALSE(flushed());
   run();
-  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), newest))
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), last))
       << "tried again, and refused again";
   expect_rest_when_permitted();
 }

@@ -31,10 +31,14 @@ class HealthModel : public PathLockTest {
     if (problems.empty()) return std::nullopt;
     return problems.front().kind;
   }
+  std::optional<std::pair<std::string, core::Instant>> oldest_callback() {
+    const detail::EngineLock lock({lock_.core(0)});
+    return lock_.core(0).records().callbacks.oldest();
+  }
   /// Returns a callback that stores what runs after the end of its hold.
   auto note_running() {
     return [this] {
-      const auto oldest = lock_.core(0).records().callbacks.oldest();
+      const auto oldest = oldest_callback();
       if (oldest) running_ = oldest->first;
     };
   }
@@ -100,7 +104,7 @@ TEST_F(HealthModel, LossCallbackRuns_IsRecorded) {
   lock_.world().expire(0);
   run();
   EXPECT_EQ(running_, "a loss callback of /locks/a");
-  EXPECT_FALSE(lock_.core(0).records().callbacks.oldest().has_value());
+  EXPECT_FALSE(oldest_callback().has_value());
   release(call);
 }
 
@@ -116,7 +120,7 @@ TEST_F(HealthModel, LossCallbackOfSeveralLocks_IsRecorded) {
     lock_.world().run_all();
   }
   EXPECT_EQ(running_, "a loss callback of several locks, with " + node);
-  EXPECT_FALSE(lock_.core(0).records().callbacks.oldest().has_value());
+  EXPECT_FALSE(oldest_callback().has_value());
   detail::CompositeGrant::release(std::move(held));
 }
 
@@ -130,7 +134,7 @@ TEST_F(HealthModel, EndCallbackOfLeadership_IsRecorded) {
   lock_.world().expire(0);
   run();
   EXPECT_EQ(running_, "a loss callback of /locks/a");
-  EXPECT_FALSE(lock_.core(0).records().callbacks.oldest().has_value());
+  EXPECT_FALSE(oldest_callback().has_value());
   candidate->close();
 }
 

@@ -104,7 +104,7 @@ class Run {
         if (call.granted() && call.hold) enabled.push_back({Choice::Kind::release, c, {}, i});
         over = over && call.outcomes > 0 && !call.hold;
       }
-      if (!may_fault || (over && lock_.core(c).work().is_idle())) continue;
+      if (!may_fault || (over && !lock_.has_work(c))) continue;
       for (const Fault fault : kAllFaults) enabled.push_back({Choice::Kind::fault, c, fault, c});
       const bool other_waits = c == 0 && lock_.calls() > 2 && lock_.call(2).outcomes == 0;
       if (other_waits) enabled.push_back({Choice::Kind::fault, c, Fault::cancelled, 2});

@@ -207,6 +207,11 @@ Access LockWorld::access_of(const CallResult& call) const {
   return core::parse_znode_name(std::string_view(call.node).substr(std::strlen(kPath) + 1))->access;
 }
 
+bool LockWorld::has_work(std::size_t client) const {
+  const detail::EngineLock lock({*cores_.at(client)});
+  return !cores_.at(client)->work().is_idle();
+}
+
 void LockWorld::delete_node(std::size_t client, std::string path) {
   detail::ClientCore& core = *cores_.at(client);
   const detail::EngineLock lock({core});
@@ -361,7 +366,7 @@ std::string LockWorld::violation_at_rest() {
     if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
     if (!path_lock(c)->nodes().empty()) return "G5: an entry of the map is left";
     if (!is_handoff_empty(*path_lock(c))) return "G5: a contender seems to wait";
-    if (!cores_[c]->work().is_idle()) return "G5: background work is left";
+    if (has_work(c)) return "G5: background work is left";
     if (cores_[c]->keeper().is_used()) return "G5: a member is left";
   }
   return {};

@@ -115,6 +115,8 @@ class LockWorld {
   std::size_t calls() const noexcept { return calls_.size(); }
   std::size_t losses_notified(std::size_t call) const { return *losses_notified_.at(call); }
 
+  /// Returns whether the client has background work.
+  bool has_work(std::size_t client) const;
   /// Makes the Cleaner of a client delete a znode, as one of its session.
   void delete_node(std::size_t client, std::string path);
   /// Calls SimEnsemble::empty(). After that, tokens are compared only among the later grants.

@@ -24,7 +24,7 @@ class MetricsModel : public PathLockTest {
 
   /// Returns the request with the label of the tests.
   Request labelled(Request request = {}) {
-    request.metrics = {&lock_.core(0).records().labels.of("test")};
+    request.metrics = {&lock_.core(0).metrics_of("test")};
     return request;
   }
   Request to_lead() {

@@ -22,6 +22,14 @@ class NewPath : public PathLockTest {
   }
   void make_path() { ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok); }
   void remove_path() { ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok); }
+  bool predicts_new_path() {
+    const detail::EngineLock lock({lock_.core(0)});
+    return lock_.core(0).path_facts().predicts_new_path();
+  }
+  void meet_missing_path() {
+    const detail::EngineLock lock({lock_.core(0)});
+    lock_.core(0).path_facts().met_missing_path();
+  }
   /// Acquires and releases the lock. Returns the number of requests until the grant.
   std::size_t requests_of_a_grant(std::size_t c = 0) {
     reset_counts();
@@ -90,7 +98,7 @@ TEST_F(NewPath, UsedPathDeleted_ChangesNoExpectation) {
   requests_of_a_grant();
   remove_path();
   requests_of_a_grant();
-  EXPECT_FALSE(lock_.core(0).path_facts().predicts_new_path());
+  EXPECT_FALSE(predicts_new_path());
   lock_.end_use(0);
   expect_rest();
 }
@@ -98,7 +106,7 @@ TEST_F(NewPath, UsedPathDeleted_ChangesNoExpectation) {
 TEST_F(NewPath, UsedPath_IsNotCreatedAgain) {
   lock_.use(0);
   requests_of_a_grant();
-  ASSERT_TRUE(lock_.core(0).path_facts().predicts_new_path());
+  ASSERT_TRUE(predicts_new_path());
   for (int i = 0; i < 2; ++i) {
     requests_of_a_grant();
     EXPECT_EQ(client(0).requests(Kind::create_parents), 0U) << i;
@@ -125,7 +133,7 @@ TEST_F(NewPath, GrandparentMissing_AllLevelsAreCreated) {
   ASSERT_EQ(ensemble().remove("/locks"), Status::ok);
   EXPECT_EQ(requests_of_a_grant(), 6U) << "all three, the parents, create and count";
   EXPECT_EQ(client(0).requests(Kind::create_parents), 2U);
-  EXPECT_TRUE(lock_.core(0).path_facts().predicts_new_path());
+  EXPECT_TRUE(predicts_new_path());
   expect_rest();
 }
 
@@ -160,7 +168,7 @@ TEST_F(NewPath, CreatesOfPathUnsent_AreRepeated) {
 TEST_F(NewPath, ConnectionLostAmongReplies_OneZnodeIsCreated) {
   for (int served = 0; served <= 3; ++served) {
     for (int received = 0; received <= served; ++received) {
-      lock_.core(0).path_facts().met_missing_path();
+      meet_missing_path();
       const auto call = lock_.acquire(0);
       ASSERT_EQ(client(0).unserved(), 3U) << served << ", " << received;
       for (int i = 0; i < served; ++i) lock_.world().run({Step::Kind::serve, 0});
@@ -183,11 +191,11 @@ TEST_F(NewPath, ConnectionLostAmongReplies_OneZnodeIsCreated) {
 TEST_F(NewPath, CreateOfPathFails_CreateOfZnodeDecides) {
   for (const Status status : {Status::throttled, Status::quota_exceeded, Status::server_error}) {
     make_path();
-    lock_.core(0).path_facts().met_missing_path();
+    meet_missing_path();
     client(0).fail_next(Kind::create_parents, status);
     EXPECT_EQ(requests_of_a_grant(), 3U);
     remove_path();
-    lock_.core(0).path_facts().met_missing_path();
+    meet_missing_path();
     client(0).fail_next(Kind::create_parents, status);
     EXPECT_EQ(requests_of_a_grant(), 6U);
     remove_path();

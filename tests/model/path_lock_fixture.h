@@ -98,6 +98,7 @@ class PathLockTest : public ::testing::Test {
     reset_counts();
   }
   void expect_existing_paths(std::size_t c) {
+    const detail::EngineLock lock({lock_.core(c)});
     auto& facts = lock_.core(c).path_facts();
     while (facts.predicts_new_path()) facts.met_existing_path();
   }

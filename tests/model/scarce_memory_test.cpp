@@ -66,6 +66,25 @@ TEST_F(ScarceMemory, Acquire_ThrowsUnbegunOrEndsTheProcess) {
   EXPECT_EQ(ends.size(), 3U);
 }
 
+// A public constructor makes these in the engine.
+TEST_F(ScarceMemory, NewLockObject_ThrowsOrIsMade) {
+  int made = 0;
+  const auto make = [&](std::size_t memory) {
+    const testing::ScarceMemory scarce(memory);
+    try {
+      const auto path_lock = lock_.core(0).usable_path_lock("lock", "/locks/of-a-new-object");
+      lock_.core(0).metrics_of("the label of a new object");
+      ++made;
+    } catch (const std::bad_alloc&) {
+      return true;
+    }
+    return scarce.ran_out();
+  };
+  at_every_allocation(make);
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE(lock_.core(0).metrics().pending_deletes == 0) << "the client still works";
+}
+
 // A release that stopped halfway would leave the znode, and with it the lock, until the session ends.
 TEST_F(ScarceMemory, Unlock_ReleasesOrEndsTheProcess) {
   const Owner owner = Owner::unique();

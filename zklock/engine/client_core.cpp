@@ -27,9 +27,10 @@ ClientCore::ClientCore(Ports ports, Settings settings)
 
 void ClientCore::set_hosts(const std::string& hosts) {
   check_usable("set hosts", this->hosts());
+  EngineLock lock({*this});  // two calls at the same time take effect in one order
+  lock.permit_exceptions();
   coordinator().set_hosts(hosts);
-  const EngineLock lock({*this});
-  records().hosts.set(hosts);
+  present_hosts().set(hosts);
 }
 
 void ClientCore::deletion_refused(const std::string& path, const std::string& node,
@@ -64,10 +65,12 @@ std::shared_ptr<PathLock> ClientCore::find(const std::string& path) const {
 }
 
 std::shared_ptr<PathLock> ClientCore::path_lock(const core::LockPath& path) {
-  const EngineLock lock({*this});
+  EngineLock lock({*this});
+  lock.permit_exceptions();  // a public constructor calls this
   auto& known = path_locks_[path.str()];
   if (auto path_lock = known.lock()) return path_lock;
-  auto path_lock = std::make_shared<PathLock>(shared_from_this(), path, has_counter_ended(path));
+  auto path_lock =
+      std::make_shared<PathLock>(shared_from_this(), path, path_facts().has_counter_ended(path));
   known = path_lock;
   if (path_locks_.size() >= prune_at_) {
     std::erase_if(path_locks_, [](const auto& entry) { return entry.second.expired(); });

@@ -42,7 +42,7 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   /// Returns the path lock for a public object. Throws Error(invalid_path | closed | forked).
   std::shared_ptr<PathLock> usable_path_lock(const char* operation, std::string path);
 
-  const std::string& hosts() noexcept { return records().hosts.get(); }
+  const std::string& hosts() noexcept { return present_hosts().get(); }
   /// See Client::set_hosts().
   void set_hosts(const std::string& hosts);
   bool wait_until_connected(Deadline deadline);

@@ -25,6 +25,8 @@ LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_
 
 void LossNotification::start() {
   EngineContext& core = path_->core();
+  callback_.since = core.scheduler().now();
+  core.records().callbacks.add(callback_);
   if (delete_node_) {
     work_ = core.work().begin();
     limit_timer_ = core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
@@ -50,18 +52,21 @@ void LossNotification::run() {
     context.log(
         {.kind = LogKind::loss, .text = std::exchange(line_, {}), .path = path_->path().str()});
   }
-  {
-    const RunningCallbacks::Call call(context, "a loss callback of ", path_->path().str(),
-                                      context.scheduler().now());
-    assert(client::may_block_here());
-    loss_.request_stop();
-  }
-  finish();
+  assert(client::may_block_here());
+  loss_.request_stop();
+  if (context.forked()) return;  // the callback has called fork(), and returns in the child
+  const EngineLock lock(path_->entry());
+  context.records().callbacks.remove(callback_);
+  end_part();
 }
 
 void LossNotification::finish() {
   if (path_->core().forked()) return;
   const EngineLock lock(path_->entry());
+  end_part();
+}
+
+void LossNotification::end_part() {
   assert(unfinished_ > 0 && work_.has_value() == static_cast<bool>(delete_node_));
   if (--unfinished_ == 0) delete_node();
 }

@@ -9,6 +9,7 @@
 
 #include "zklock/engine/path_context.h"
 #include "zklock/engine/session/background_work.h"
+#include "zklock/engine/session/running_callbacks.h"
 
 namespace zklock::detail {
 
@@ -53,6 +54,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   void finish();
 
  private:
+  void end_part();
   void delete_node();
 
   const std::shared_ptr<PathContext> path_;
@@ -60,6 +62,8 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   std::string line_;  ///< used by run() only
   DeleteNode delete_node_;
   client::TimerId limit_timer_{};
+  /// The callbacks of loss_. Counted from the loss, even if they wait for a thread.
+  RunningCallbacks::Entry callback_{"a loss callback of ", path_->path().str()};
   /// While pending.
   std::optional<BackgroundWork::Id> work_;
   /// run() and the objects of delay_delete().

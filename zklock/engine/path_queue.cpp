@@ -31,7 +31,7 @@ void PathQueue::record_sequence(core::Sequence number) {
   assert_held();
   const bool has_ended = !core::is_usable(number);
   if (has_ended == counter_has_ended_) return;
-  core().record_counter_end(path(), has_ended);
+  core().path_facts().record_counter_end(path(), has_ended);
   counter_has_ended_ = has_ended;
 }
 

@@ -38,6 +38,11 @@ const char* contradiction_in(const LockMetrics& lock, std::uint64_t may_join) {
   return nullptr;
 }
 
+bool has_work(detail::EngineContext& core) {
+  const detail::EngineLock lock({core});
+  return !core.work().is_idle();
+}
+
 }  // namespace
 
 void Users::sweep(std::size_t ensemble, int path, Instant until) {
@@ -58,7 +63,7 @@ void Users::sweep(std::size_t ensemble, int path, Instant until) {
   if (call.ended && !call.got.hold && call.parts.empty()) {
     history_writer_.note({.kind = Event::Kind::left, .text = "a lock that cannot be acquired"});
   }
-  while (!process.line(ensemble).core->work().is_idle() && universe_.step(until)) {
+  while (has_work(*process.line(ensemble).core) && universe_.step(until)) {
   }
 }
 
@@ -96,7 +101,7 @@ void Users::look_for_leftovers() {
     for (const auto& line : process->lines()) {
       if (line->coordinator.server_watches() != 0) say("a watch at the servers");
       if (line->coordinator.live_interests() != 0) say("an interest in a watch");
-      if (!line->core->work().is_idle()) say("background work");
+      if (has_work(*line->core)) say("background work");
       if (line->core->keeper().is_used()) say("a member of a session");
       for (int path = 0; path < plan_.setup.paths; ++path) {
         if (!line->core->path_lock(core::LockPath(path_of(path)))->nodes().empty())

@@ -188,8 +188,8 @@ struct SessionInfo {
   bool is_new = false;       ///< first connection of this session
 };
 
-/// Receives the events of the coordinator's sessions, in order and never concurrently. An
-/// implementation may call the members of the coordinator, but not start() or close(). It does not
+/// Receives the events of the coordinator's sessions, in order and never concurrently, except for
+/// on_answered(). An implementation may call the members of the coordinator, but not start() or close(). It does not
 /// block and runs no user code, because the calling threads must not be blocked.
 class SessionObserver {
  public:

@@ -37,10 +37,12 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
 
   /// Queues an event. Does not block and does not call the listener.
   void notify(Event event) {
+    std::deque<Event>
+        dropped;  // destroyed after the lock, like every event: it may own user objects
     {
       const client::MutexLock guard(mutex_);
       if (stopped_) return;
-      if constexpr (delivery == Delivery::newest) events_.clear();
+      if constexpr (delivery == Delivery::newest) events_.swap(dropped);
       events_.push_back(std::move(event));
     }
     dispatch();
@@ -79,8 +81,10 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     stopped_ = true;
     for (;;) {
       wait_for_call();
-      if (running_on_ != std::thread::id()) events_.clear();
-      const std::optional<Event> next = begin_call();
+      std::deque<Event> dropped;
+      if (running_on_ != std::thread::id()) events_.swap(dropped);
+      std::optional<Event> before;
+      const std::optional<Event> next = begin_call(before);
       lock.unlock();
       if (!next) return;
       call(*next);
@@ -104,18 +108,19 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     while (running_on_ != std::thread::id() && running_on_ != me) idle_.wait(mutex_);
   }
 
-  /// Returns the event that the calling thread must pass to call(). Returns nothing if no event is
-  /// queued. With Delivery::newest, drops an event that equals the last one, and returns nothing.
-  /// REQUIRES: no call is under way, or no event is queued.
-  std::optional<Event> begin_call() ZKLOCK_REQUIRES(mutex_) {
+  /// Returns the event that the calling thread must pass to call(), or std::nullopt if no event is
+  /// queued. With Delivery::newest, drops an event that equals the last one, and returns
+  /// std::nullopt. `before` gets the event that the caller must destroy without the mutex. REQUIRES:
+  /// no call is under way, or no event is queued.
+  std::optional<Event> begin_call(std::optional<Event>& before) ZKLOCK_REQUIRES(mutex_) {
     if (events_.empty()) return std::nullopt;
     assert(running_on_ == std::thread::id());
     std::optional<Event> event = std::move(events_.front());
     events_.pop_front();
-    if constexpr (delivery == Delivery::newest) {
-      if (event == delivered_) return std::nullopt;
-    }
-    delivered_ = event;
+    bool is_known = false;
+    if constexpr (delivery == Delivery::newest) is_known = event == delivered_;
+    before = std::exchange(delivered_, event);
+    if (is_known) return std::nullopt;
     running_on_ = std::this_thread::get_id();
     return event;
   }
@@ -174,11 +179,12 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
         listener.dispatch();
       }
     } const after{*this};
+    std::optional<Event> before;
     std::optional<Event> next;
     {
       const client::MutexLock guard(mutex_);
       if (running_on_ != std::thread::id()) return;  // finish() delivers the rest
-      next = begin_call();
+      next = begin_call(before);
     }
     if (next) call(*next);
   }

@@ -31,8 +31,7 @@ EngineContext::EngineContext(Ports ports, Settings settings)
       attempt_prefix_(unique_prefix()),
       log_(settings_.log ? std::make_shared<LimitedLog>(settings_.log, *ports_.scheduler)
                          : nullptr),
-      records_{
-          .labels = {}, .deadlocks = {}, .callbacks = {}, .hosts = HostsText(settings_.hosts)} {}
+      hosts_(settings_.hosts) {}
 
 void EngineContext::check_usable(const char* operation, const std::string& path) const {
   if (forked()) throw Error(Errc::forked, operation, path);
@@ -51,17 +50,9 @@ void EngineContext::finish_log() noexcept {
 }
 
 LabelMetrics& EngineContext::metrics_of(std::string_view label) {
-  const EngineLock lock({*this});
+  EngineLock lock({*this});
+  lock.permit_exceptions();  // a public constructor calls this
   return records_.labels.of(label);
-}
-
-void EngineContext::record_counter_end(const core::LockPath& path, bool ended) {
-  engine_mutex_.assert_held();
-  if (ended) {
-    ended_counters_.insert(path.str());
-  } else {
-    ended_counters_.erase(path.str());
-  }
 }
 
 std::shared_ptr<const CallTexts> CallTexts::of_object(std::string_view label) {

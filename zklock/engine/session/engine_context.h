@@ -96,25 +96,22 @@ struct Ports {
   std::function<bool()> in_callback = [] { return false; };
 };
 
-/// The metrics of the lock objects of a client, its blocked calls, its running callbacks, and its
-/// servers.
+/// The metrics of the lock objects of a client, its blocked calls, and its running callbacks.
 ///
-/// Thread-safety: any thread may call HostsText::get(). REQUIRES for all else: the engine mutex is
-/// held.
+/// Thread-safety: none. REQUIRES: the engine mutex is held.
 struct ClientRecords {
   LabelRegistry labels;
   DeadlockDetector deadlocks;
   RunningCallbacks callbacks;
-  HostsText hosts;
 };
 
 /// Facts that the path locks of a client share.
 ///
-/// Thread-safety: any thread may use any member.
+/// Thread-safety: none. REQUIRES: the engine mutex is held.
 class PathFacts {
  public:
   /// The number of paths on which SequenceHint has a watch.
-  std::atomic<int> watched{0};
+  int watched = 0;
 
   /// Returns whether the next path that this client meets first is probably missing. That is so for
   /// the first path, and for two paths after each missing one. A path that exists uses up one of
@@ -122,11 +119,26 @@ class PathFacts {
   bool predicts_new_path() const noexcept { return new_paths_ > 0; }
   void met_missing_path() noexcept { new_paths_ = 2; }
   void met_existing_path() noexcept {
-    if (const int left = new_paths_; left > 0) new_paths_ = left - 1;
+    if (new_paths_ > 0) --new_paths_;
+  }
+
+  /// Records whether the path's sequence counter is at its end. Later path locks of that path start
+  /// with that knowledge. So a call by a new lock object does not create a useless znode.
+  void record_counter_end(const core::LockPath& path, bool ended) {
+    if (ended) {
+      ended_counters_.insert(path.str());
+    } else {
+      ended_counters_.erase(path.str());
+    }
+  }
+  /// Returns what record_counter_end() recorded last for the path; false if there is nothing.
+  bool has_counter_ended(const core::LockPath& path) const {
+    return ended_counters_.contains(path.str());
   }
 
  private:
-  std::atomic<int> new_paths_{1};  ///< how many paths are predicted to be missing
+  int new_paths_ = 1;                     ///< how many paths are predicted to be missing
+  std::set<std::string> ended_counters_;  ///< paths
 };
 
 /// The part of a client that the objects of the engine use: the ports, the lease, the background
@@ -174,27 +186,18 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
   EngineMutex& mutex() noexcept { return engine_mutex_; }
-  PathFacts& path_facts() noexcept { return path_facts_; }
-  // The comments of these classes say which of their members require that the engine mutex is held.
   LeaseKeeper& keeper() noexcept { return keeper_; }
-  DelayMarkerClock& delay_marker_clock() noexcept { return delay_marker_clock_; }
-  Cleaner& cleaner() noexcept { return cleaner_; }
-  BackgroundWork& work() noexcept { return work_; }
-  ClientRecords& records() noexcept { return records_; }
+  HostsText& present_hosts() noexcept { return hosts_; }
+  // REQUIRES: the engine mutex is held.
+  PathFacts& path_facts() noexcept { return held(path_facts_); }
+  DelayMarkerClock& delay_marker_clock() noexcept { return held(delay_marker_clock_); }
+  Cleaner& cleaner() noexcept { return held(cleaner_); }
+  BackgroundWork& work() noexcept { return held(work_); }
+  ClientRecords& records() noexcept { return held(records_); }
   const Settings& settings() const noexcept { return settings_; }
 
   /// See LabelRegistry::of(). The result exists as long as the client. Enters the engine.
   LabelMetrics& metrics_of(std::string_view label);
-
-  /// Records whether the path's sequence counter is at its end. Later path locks of that path start
-  /// with that knowledge. So a call by a new lock object does not create a useless znode. REQUIRES:
-  /// the engine mutex is held.
-  void record_counter_end(const core::LockPath& path, bool ended);
-  /// Returns the value that record_counter_end() recorded last for the path; false if there is
-  /// none. REQUIRES: the engine mutex is held.
-  bool has_counter_ended(const core::LockPath& path) const {
-    return ended_counters_.contains(path.str());
-  }
 
   /// Returns a text that no other client uses.
   const std::string& attempt_prefix() const noexcept { return attempt_prefix_; }
@@ -240,6 +243,12 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   friend class PathLock;  // calls describe_wait()
   friend class Cleaner;   // calls deletion_refused()
 
+  template <class Guarded>
+  Guarded& held(Guarded& guarded) const noexcept {
+    engine_mutex_.assert_held();
+    return guarded;
+  }
+
   const Ports ports_;
   EngineMutex engine_mutex_;
   const Settings settings_;
@@ -250,12 +259,12 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   std::atomic<std::uint64_t> lock_nodes_made_{0};
   BackgroundWork work_;
   ClientRecords records_;
+  HostsText hosts_;
   DelayMarkerClock delay_marker_clock_;
   LeaseKeeper keeper_{*this};
   Cleaner cleaner_{*this};
   PathFacts path_facts_;
   std::atomic<bool> closed_{false};
-  std::set<std::string> ended_counters_;  ///< paths
   std::vector<std::weak_ptr<NewSessionListener>> session_listeners_;
 };
 

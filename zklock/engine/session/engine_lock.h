@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
@@ -21,7 +22,8 @@ namespace zklock::detail {
 /// it ends. So transitions are checked at entry and exit.
 ///
 /// If an exception destroys it, memory has run out, and the state may be half changed. Then the
-/// process terminates. So no code under the mutex handles a failed allocation.
+/// process terminates. So no code under the mutex handles a failed allocation. Exception: after
+/// permit_exceptions().
 ///
 /// Thread-safety: none. A thread has one at most.
 class EngineLock {
@@ -47,6 +49,9 @@ class EngineLock {
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
+  /// From now on, an exception may leave the EngineLock: the code under it changes nothing, or all.
+  void permit_exceptions() noexcept { exceptions_ = std::numeric_limits<int>::max(); }
+
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
   /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held, after each
   /// notification of `changed`, and at least each `slice`. An exception that a wait on `changed`
@@ -66,12 +71,12 @@ class EngineLock {
 
  private:
   template <class Condition>
-  void wait_for(Condition& changed, core::Duration longest) {
+  void wait_for(Condition& changed, core::Duration longest) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
     client::Mutex& mutex = before_wait();
     try {
       changed.wait_for(mutex, std::chrono::ceil<std::chrono::microseconds>(longest));
     } catch (...) {  // boost::thread_interrupted: nothing is half changed
-      ++exceptions_;
+      permit_exceptions();
       after_wait();
       throw;
     }

@@ -114,9 +114,9 @@ void LeaseKeeper::on_ended(SessionId session) {
 }
 
 void LeaseKeeper::on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
+  const Instant now = this->now();  // before this thread waits for the mutex
   const EngineLock lock({core_});
   if (!evidence_ || this->session() != session) return;
-  const Instant now = this->now();
   const bool is_late = now - sent_at > timeout() / 24;
   if (is_late) slow_until_ = now + timeout();
   if (now - last_answered_ > timeout() / 2) full_again_at_ = now + 5 * timeout() / 12;

@@ -8,24 +8,24 @@ namespace zklock::detail {
 
 RunningCallbacks::Call::Call(EngineContext& core, std::string_view what, std::string_view path,
                              std::optional<core::Instant> since) noexcept
-    : core_(core), what_(what), path_(path), since_(since) {
+    : core_(core), entry_{.what = what, .path = path, .since = since} {
   const EngineLock lock({core_});
-  core_.records().callbacks.calls_.push_back(*this);
+  core_.records().callbacks.add(entry_);
 }
 
 RunningCallbacks::Call::~Call() {
+  if (core_.forked()) return;  // the callback has called fork(), and returns in the child
   const EngineLock lock({core_});
-  auto& all = core_.records().callbacks.calls_;
-  all.erase(all.iterator_to(*this));
+  core_.records().callbacks.remove(entry_);
 }
 
 std::optional<std::pair<std::string, core::Instant>> RunningCallbacks::oldest() const {
-  const Call* first = nullptr;
-  for (const Call& call : calls_) {
-    if (call.since_ && (first == nullptr || *call.since_ < *first->since_)) first = &call;
+  const Entry* first = nullptr;
+  for (const Entry& call : calls_) {
+    if (call.since && (first == nullptr || *call.since < *first->since)) first = &call;
   }
   if (first == nullptr) return std::nullopt;
-  return std::pair(std::string(first->what_).append(first->path_), *first->since_);
+  return std::pair(std::string(first->what).append(first->path), *first->since);
 }
 
 }  // namespace zklock::detail

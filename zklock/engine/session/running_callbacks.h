@@ -19,15 +19,23 @@ class EngineContext;
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class RunningCallbacks {
  public:
-  /// One call of user code, from the constructor to the destructor. Allocates nothing: it can run
-  /// in a loss. `what` and `path` are for people, such as "the leader's function of " and "/a".
-  /// REQUIRES: both texts and the client outlive this object.
+  using Hook = boost::intrusive::list_member_hook<
+      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+  /// One call of user code. Nothing is allocated for it: it can run in a loss. `what` and `path` are
+  /// for people, such as "the leader's function of " and "/a". REQUIRES: both outlive this object.
+  struct Entry {
+    std::string_view what;
+    std::string_view path;
+    std::optional<core::Instant> since = {};  ///< when the hold of the call has ended
+    Hook hook = {};
+  };
+  /// An Entry that is added while this object exists.
   ///
   /// Thread-safety: the constructor and the destructor enter the engine. REQUIRES for hold_ended():
-  /// the engine mutex is held.
+  /// the engine mutex is held. REQUIRES: the client outlives this object.
   class Call {
    public:
-    /// `since`: when the hold of the call has ended; nothing if it has not.
+    /// `since`: see Entry.
     Call(EngineContext& core, std::string_view what, std::string_view path,
          std::optional<core::Instant> since = std::nullopt) noexcept;
     ~Call();
@@ -36,27 +44,24 @@ class RunningCallbacks {
 
     /// The hold of the call has ended at `now`. Only the first end counts.
     void hold_ended(core::Instant now) noexcept {
-      if (!since_) since_ = now;
+      if (!entry_.since) entry_.since = now;
     }
 
    private:
-    friend class RunningCallbacks;
-
     EngineContext& core_;
-    const std::string_view what_;
-    const std::string_view path_;
-    std::optional<core::Instant> since_;
-    boost::intrusive::list_member_hook<> hook_;
+    Entry entry_;
   };
 
+  void add(Entry& entry) noexcept { calls_.push_back(entry); }
+  void remove(Entry& entry) noexcept { calls_.erase(calls_.iterator_to(entry)); }
   /// Returns the call whose hold ended first, and when. Returns std::nullopt if no call runs after
   /// the end of its hold.
   std::optional<std::pair<std::string, core::Instant>> oldest() const;
 
  private:
-  using Hook =
-      boost::intrusive::member_hook<Call, boost::intrusive::list_member_hook<>, &Call::hook_>;
-  boost::intrusive::list<Call, Hook> calls_;
+  boost::intrusive::list<Entry, boost::intrusive::member_hook<Entry, Hook, &Entry::hook>,
+                         boost::intrusive::constant_time_size<false>>
+      calls_;
 };
 
 }  // namespace zklock::detail

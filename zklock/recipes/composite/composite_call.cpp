@@ -283,7 +283,7 @@ std::exception_ptr CompositeCall::failure() const {
   std::optional<Errc> code;
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     if (!errors_[i]) continue;
-    text.append(code ? ", " : " (").append(composite_->part(i).core().records().hosts.get());
+    text.append(code ? ", " : " (").append(composite_->part(i).core().present_hosts().get());
     try {
       std::rethrow_exception(errors_[i]);
     } catch (const Error& e) {

@@ -51,6 +51,7 @@ void Candidate::warn(const std::string& text) const noexcept {
 // ---- driving the machine ------------------------------------------------------------------------
 
 void Candidate::feed(const std::function<core::ElectionEffects()>& input, By by) {
+  if (core().forked()) return;
   std::vector<std::function<void()>> tasks;
   {
     const EngineLock lock(entry());
@@ -262,6 +263,7 @@ std::optional<Error> Candidate::error() const {
 bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop) {
   if (core().forked()) throw Error(Errc::forked, kOperation, path());
   const std::stop_callback on_stop(stop, [self = shared_from_this()] {
+    if (self->core().forked()) return;
     const EngineLock lock(self->entry());
     self->changed_.notify_all();
   });

@@ -66,6 +66,7 @@ class ElectionCandidate final : public Candidate {
   }
 
   std::exception_ptr last_failure() const {
+    if (core().forked()) return nullptr;
     const EngineLock lock(entry());
     return last_failure_;
   }
@@ -163,11 +164,13 @@ class ElectionCandidate final : public Candidate {
     RunningCallbacks::Call call_;
   };
   void set_running(RunningCallbacks::Call* call) {
+    if (core().forked()) return;
     const EngineLock lock(entry());
     running_ = call;
   }
 
   void keep(std::exception_ptr failure) {
+    if (core().forked()) return;
     const EngineLock lock(entry());
     // The previous exception is the user's, so it is destroyed after the lock.
     std::swap(last_failure_, failure);
