@@ -134,7 +134,7 @@ class BudgetTest : public ::testing::Test {
 // The release of a hold that is longer than its acquire is announced.
 TEST_F(BudgetTest, LongHold_IsWithinBudget) {
   check(10ms, {.requests = "zoo_acreate2 zoo_aexists zoo_amulti",
-               .mutexes = 14,
+               .mutexes = 13,
                .allocations = 22,
                .lock_frames = 14,
                .unlock_frames = 10});
@@ -143,7 +143,7 @@ TEST_F(BudgetTest, LongHold_IsWithinBudget) {
 // Probably no contender waits, so the release is not announced.
 TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
   check(0ms, {.requests = "zoo_acreate2 zoo_aexists zoo_adelete",
-              .mutexes = 14,
+              .mutexes = 13,
               .allocations = 22,
               .lock_frames = 14,
               .unlock_frames = 10});
@@ -153,8 +153,8 @@ TEST_F(BudgetTest, ShortHold_IsWithinBudget) {
 TEST_F(BudgetTest, UnsharedPath_IsWithinBudget) {
   is_shared_ = false;
   check(0ms, {.requests = "zoo_acreate2 zoo_adelete",
-              .mutexes = 14,
-              .allocations = 22,
+              .mutexes = 12,
+              .allocations = 21,
               .lock_frames = 14,
               .unlock_frames = 10});
 }

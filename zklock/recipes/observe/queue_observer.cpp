@@ -81,13 +81,22 @@ void QueueObserver::stop() {
 
 template <class Step>
 client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
+  return submit(
+      std::move(operation), [](const client::Reply&) { return 0; },
+      [step](QueueObserver& self, const client::Reply& reply, int) { step(self, reply); });
+}
+
+template <class Prepare, class Step>
+client::RequestId QueueObserver::submit(client::Operation operation, Prepare prepare, Step step) {
   requests_.push_back(core().coordinator().submit(
       {.operation = std::move(operation), .session = session_},
-      [weak = weak_from_this(), round = round_, step](const client::Reply& reply) {
+      [weak = weak_from_this(), round = round_, prepare, step](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
+        auto prepared = prepare(reply);
         const EngineLock lock(self->entry());
-        if (self->round_ == round && !self->end_if_over(reply)) step(*self, reply);
+        if (self->round_ != round || self->end_if_over(reply)) return;
+        step(*self, reply, std::move(prepared));
       }));
   return requests_.back();
 }
@@ -157,8 +166,18 @@ void QueueObserver::caught_up(const client::Reply& reply) {
 void QueueObserver::list() {
   state_ = State::listing;
   listed_at_ = core().scheduler().now();
-  watches_.push_back(
-      submit(request::ListAndWatch{path(), on_watch()}, std::mem_fn(&QueueObserver::listed)));
+  watches_.push_back(submit(
+      request::ListAndWatch{path(), on_watch()},
+      [kind = kind_](const client::Reply& reply) { return read_list(reply, kind); },
+      std::mem_fn(&QueueObserver::listed)));
+}
+
+QueueObserver::Listed QueueObserver::read_list(const client::Reply& reply, ViewKind kind) {
+  if (reply.status != Status::ok) return {};
+  Listed list{.queue = Queue::of(reply), .holders = {}};
+  list.shares_count = zklock::detail::shares_count(list.queue.contenders);
+  if (!list.shares_count) list.holders = holders_in(kind, list.queue, 0);
+  return list;
 }
 
 void QueueObserver::list_when_due() {
@@ -167,12 +186,12 @@ void QueueObserver::list_when_due() {
   pause_until(due);
 }
 
-void QueueObserver::listed(const client::Reply& reply) {
+void QueueObserver::listed(const client::Reply& reply, Listed list) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
-  queue_ = Queue::of(reply);
-  if (shares_count(queue_.contenders)) return get_permit_count();
-  holders_ = holders_in(kind_, queue_, 0);
+  queue_ = std::move(list.queue);
+  if (list.shares_count) return get_permit_count();
+  holders_ = std::move(list.holders);
   const bool proclaimed =
       kind_ == ViewKind::leadership && !holders_.empty() &&
       std::ranges::count(reply.children, core::proclamation_node(holders_.front().sequence)) > 0;

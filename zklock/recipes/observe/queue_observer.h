@@ -120,12 +120,23 @@ class QueueObserver final : public NewSessionListener,
   bool end_if_over(const client::Reply& reply);
   /// Returns whether the next attempt may succeed.
   static bool is_temporary_failure(const client::Reply& reply) noexcept;
+  /// Sends a request of this round. Its reply calls `step(*this, reply)`.
   template <class Step>
   client::RequestId submit(client::Operation operation, Step step);
+  /// Calls `step(*this, reply, prepare(reply))`, and `prepare` without the engine mutex.
+  template <class Prepare, class Step>
+  client::RequestId submit(client::Operation operation, Prepare prepare, Step step);
+  /// What a list of the children shows. It can be long, so it is read without the engine mutex.
+  struct Listed {
+    Queue queue;
+    bool shares_count = false;
+    std::vector<core::ZnodeName> holders;  ///< unless they depend on the shared count
+  };
+  static Listed read_list(const client::Reply& reply, ViewKind kind);
   client::request::OnWatchEvent on_watch();
   void end_watches();
   void caught_up(const client::Reply& reply);
-  void listed(const client::Reply& reply);
+  void listed(const client::Reply& reply, Listed list);
   void all_described();
   void awaited(const client::Reply& reply);
 
