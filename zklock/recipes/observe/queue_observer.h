@@ -126,7 +126,7 @@ class QueueObserver final : public NewSessionListener,
   /// Calls `step(*this, reply, prepare(reply))`, and `prepare` without the engine mutex.
   template <class Prepare, class Step>
   client::RequestId submit(client::Operation operation, Prepare prepare, Step step);
-  /// What a list of the children shows. It can be long, so it is read without the engine mutex.
+  /// The content of a list of the children. It can be long, so it is read without the engine mutex.
   struct Listed {
     Queue queue;
     bool shares_count = false;
