@@ -16,8 +16,8 @@
 
 namespace zklock::detail {
 
-/// A contender that waits, and the contenders of this client that block it. A contender is
-/// identified by its address, which is not used.
+/// A contender that waits, and the contenders of this client that block it. An address identifies a
+/// contender. It is only compared.
 struct BlockedContender {
   struct Blocker {
     Owner owner;

@@ -145,7 +145,7 @@ class PathFacts {
 /// work and the identity.
 ///
 /// Thread-safety: any thread may call any member, if its comment does not say otherwise. "Enters the
-/// engine": REQUIRES: the engine mutex is not held.
+/// engine" means: makes an EngineLock. REQUIRES for such members: the calling thread has none.
 class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
   /// Enough to keep the ensemble busy: it executes fewer than 100 creates in a round trip of one

@@ -16,14 +16,14 @@
 namespace zklock::detail {
 
 /// Holds the engine mutex of a client while it exists. Calls, replies, watch events, session events
-/// and timers enter the client's paths only by it.
+/// and timers enter the client's engine only by it.
 ///
-/// If asserts are on, it asserts the invariants of the path that is entered when it begins and when
-/// it ends. So transitions are checked at entry and exit.
+/// If asserts are on, it asserts the invariants of Entry::state when it begins and when it ends. So
+/// transitions are checked at entry and exit.
 ///
-/// If an exception destroys it, memory has run out, and the state may be half changed. Then the
-/// process terminates. So no code under the mutex handles a failed allocation. Exception: after
-/// permit_exceptions().
+/// If an exception leaves it, the process terminates, because the state may be half changed. So no
+/// code under the mutex handles a failed allocation. Two kinds of exceptions may leave it: those
+/// after permit_exceptions(), and those that wait() throws.
 ///
 /// Thread-safety: none. A thread has one at most.
 class EngineLock {
@@ -36,15 +36,15 @@ class EngineLock {
    protected:
     ~State() = default;
   };
-  /// The client that is entered, and the path, if it is one. REQUIRES: both exist while the
-  /// EngineLock does.
+  /// `core`: the client that is entered. `state`: the object whose invariants are asserted, such as a
+  /// path or a candidate; null: none. REQUIRES: both exist while the EngineLock does.
   struct Entry {
     EngineContext& core;
     const State* state = nullptr;
   };
 
   explicit EngineLock(Entry entry);
-  /// Runs the deferred tasks.
+  /// Unlocks the mutex, and runs the deferred tasks; see EngineMutex::after_unlock().
   ~EngineLock();
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
@@ -53,9 +53,9 @@ class EngineLock {
   void permit_exceptions() noexcept { exceptions_ = std::numeric_limits<int>::max(); }
 
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
-  /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held, after each
-  /// notification of `changed`, and at least each `slice`. An exception that a wait on `changed`
-  /// throws may leave the EngineLock. REQUIRES: no task is deferred.
+  /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held: at first, after each
+  /// notification of `changed`, and at least each `slice`. A clock of a condition stands still while
+  /// the machine is suspended, and LeaseClock does not. Throws what a wait on `changed` throws. REQUIRES: no task is deferred.
   template <class Condition, class Done>
   bool wait(Condition& changed, Deadline deadline, const Done& done,
             core::Duration slice = std::chrono::seconds(1)) {
@@ -86,7 +86,7 @@ class EngineLock {
   void after_wait() noexcept;
 
   const Entry entry_;
-  int exceptions_;  ///< that may be under way at the end
+  int exceptions_;  ///< more of them terminate the process
 };
 
 }  // namespace zklock::detail

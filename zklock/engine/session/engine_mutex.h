@@ -12,15 +12,14 @@
 namespace zklock::detail {
 
 /// The engine mutex: the mutex of one client, and the tasks that are deferred until it is unlocked.
-/// It guards the paths, and all that they consist of. Locked by an EngineLock, which any thread may
-/// make. "The engine mutex is held" means: the calling thread has an EngineLock of the object's
+/// It guards all state of the client's engine, and that of its elections, observers and release
+/// requests. Locked by an EngineLock, which any thread may make. "The engine mutex is held" means: the calling thread has an EngineLock of the object's
 /// client.
 ///
 /// Clang's analysis cannot know which objects belong to one client, so members that require the
 /// mutex are not annotated. assert_held() checks the requirement at the entrances of the classes.
 ///
-/// Thread-safety: any thread may call assert_held(). REQUIRES for after_unlock(): the mutex is
-/// held.
+/// Thread-safety: none. REQUIRES for after_unlock(): the mutex is held.
 class EngineMutex {
  public:
   using Task = UnlockTasks::Task;
@@ -30,7 +29,8 @@ class EngineMutex {
   EngineMutex& operator=(const EngineMutex&) = delete;
 
   /// Defers `task` until the EngineLock has ended. It runs on the same thread, without the mutex,
-  /// in the order of the calls.
+  /// in the order of the calls. If the EngineLock was made within such a task, the outermost
+  /// EngineLock runs it, after its own tasks.
   void after_unlock(Task task) {
     assert_held();
     mutex_.assert_held();  // for Clang's analysis

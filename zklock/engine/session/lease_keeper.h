@@ -50,7 +50,7 @@ class LeaseObserver {
   bool is_enlisted() const noexcept { return hook_.is_linked(); }
 
  protected:
-  ~LeaseObserver() = default;  // of its own, which was dismissed
+  ~LeaseObserver() = default;  // REQUIRES: it was dismissed
 
  private:
   friend class LeaseKeeper;
@@ -98,13 +98,15 @@ class LeaseObserver {
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
 /// tick comes only when a request is due, to wake no thread in between.
 ///
-/// Members are notified by events, in the order in which they were added. There can be thousands, so
-/// after each kSlice of them the engine mutex is released for a moment. Events do not overtake each
-/// other. A member that is added meanwhile may get an event that began before.
+/// The members are the lock nodes that wait or are held. Each event goes to them in the order of
+/// enlist(). There can be thousands, so after each kSlice of them the engine mutex is released for a
+/// moment. Events do not overtake each other. A member that is added meanwhile may get an event that
+/// began before.
 ///
 /// Thread-safety: any thread may call is_connected(), connection(), session(), reason_of_lapse() and
-/// timeout(). REQUIRES for the members of the first group: the engine mutex is not held. REQUIRES for
-/// all others: it is. Part of its EngineContext.
+/// timeout(). stop() and the functions for the events of the coordinator enter the engine. When they
+/// return, all members are notified. REQUIRES for all others: the engine mutex is held. Part of its
+/// EngineContext.
 class LeaseKeeper {
  public:
   explicit LeaseKeeper(EngineContext& core) : core_(core) {}
@@ -183,7 +185,7 @@ class LeaseKeeper {
   void send(client::Operation operation);
   void watch_lease(const LeasePtr& lease);
   void on_lease_due(const LeasePtr& lease);
-  /// Makes the lease lapse, and notifies the members.
+  /// Makes the lease lapse, and queues the event for the members.
   void lapse(const LeasePtr& lease);
   /// Returns a callback that calls `step(arguments...)` with the engine mutex held, while the client
   /// exists.

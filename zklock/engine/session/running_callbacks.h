@@ -14,7 +14,7 @@ namespace zklock::detail {
 
 class EngineContext;
 
-/// The user's code that runs although its hold has ended: loss callbacks and leaders' functions.
+/// Calls of user code that can outlive their hold: loss callbacks and leaders' functions.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class RunningCallbacks {

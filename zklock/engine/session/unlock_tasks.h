@@ -8,8 +8,8 @@
 
 namespace zklock::detail {
 
-/// The tasks that code under a mutex puts off until it has unlocked the mutex, because they call
-/// other objects or the user.
+/// The tasks that code under a mutex defers until it has unlocked the mutex. They call other objects,
+/// but no code of the user, and do not block.
 ///
 /// Thread-safety: the mutex guards all members but run().
 class UnlockTasks {
