@@ -29,7 +29,6 @@ CONFINED = {
     "FakeTimers.stopped_": IN_SECTION,
     "SerialListener.call_": "used only by the thread that makes the call; see running_on_",
     "SessionThread.backoff_": "used only by the thread",
-    "SessionThread.thread_": "used by start() and stop(), which do not run at the same time",
     "TimerThread::Timers.stop_": BEFORE_THREADS,
     "TimerThread::Timers.thread_id_": BEFORE_THREADS,
     "TimerThread::Timers.timer_": BEFORE_THREADS,

@@ -16,11 +16,9 @@ SessionThread::~SessionThread() {
 }
 
 void SessionThread::start() {
-  {
-    const MutexLock guard(mutex_);
-    if (stopping_) return;
-  }
-  if (thread_.joinable()) return;
+  const MutexLock thread_guard(thread_mutex_);
+  const MutexLock guard(mutex_);
+  if (stopping_ || thread_.joinable()) return;
   thread_ = start_thread("zklock-session", [this] { run(); });
 }
 
@@ -37,6 +35,7 @@ void SessionThread::stop() {
     stopping_ = true;
     changed_.notify_all();
   }
+  const MutexLock thread_guard(thread_mutex_);
   if (thread_.joinable()) thread_.join();
 }
 

@@ -18,8 +18,8 @@ namespace zklock::client {
 /// | retire()  | a handle's last event | shut(), then open() after a pause, unless Next::never    |
 /// | stop()    | the owner             | shut(), if a handle is open; the thread ends             |
 ///
-/// Thread-safety: all members, from any thread. REQUIRES: start() and stop() are not called by the
-/// thread itself, nor by two threads at the same time.
+/// Thread-safety: all members, from any thread. REQUIRES: stop() is not called by the thread
+/// itself.
 class SessionThread {
  public:
   class HandleOwner {
@@ -43,7 +43,7 @@ class SessionThread {
 
   void start();
   void retire(Next next);
-  /// Blocks until the thread has ended.
+  /// Blocks until the thread has ended, also if another call of stop() ends it.
   void stop();
   bool runs_here() const noexcept { return id_.load() == std::this_thread::get_id(); }
 
@@ -63,7 +63,8 @@ class SessionThread {
 
   std::atomic<std::thread::id> id_;  // set by the thread when it starts
 
-  std::thread thread_;  // used by start() and stop()
+  Mutex thread_mutex_;
+  std::thread thread_ ZKLOCK_GUARDED_BY(thread_mutex_);
 };
 
 }  // namespace zklock::client

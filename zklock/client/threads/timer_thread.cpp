@@ -107,6 +107,9 @@ class TimerThread::Timers {
   FileDescriptor timer_;
   FileDescriptor stop_;
   std::thread::id thread_id_;
+
+  // Held while the thread is joined. Acquired before mutex_, and never by the thread itself.
+  Mutex join_mutex_;
 };
 
 TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
@@ -188,6 +191,7 @@ void TimerThread::Timers::stop() noexcept {
     ::eventfd_write(stop_.get(), 1);
     if (thread_id_ == std::this_thread::get_id()) return;
   }
+  const MutexLock join(join_mutex_);
   if (std::thread ended = take_thread(); ended.joinable()) ended.join();
 }
 

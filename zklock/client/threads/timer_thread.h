@@ -37,9 +37,8 @@ class TimerThread final : public Scheduler {
 
   bool is_timer_thread() const noexcept override;
 
-  /// Drops all timers and blocks until a running task has ended. If called by a task, or while
-  /// another thread is in stop(), it does not wait; no other task begins afterwards. A stopped object
-  /// cannot be started again.
+  /// Drops all timers and blocks until a running task has ended. If called by a task, it does not
+  /// wait; no other task begins afterwards. A stopped object cannot be started again.
   void stop() noexcept override;
 
  private:
