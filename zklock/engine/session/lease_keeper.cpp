@@ -66,15 +66,16 @@ void LeaseKeeper::on_connected(const client::SessionInfo& session) {
   {
     const EngineLock lock({core_});
     if (stopped_) return;
+    const Instant now = this->now();
     const bool is_other = session_id_.exchange(session.id.value) != session.id.value;
     if (const auto old = is_other ? std::exchange(lease_, nullptr) : nullptr) lapse(old);
     timeout_ = is_other ? session.timeout.count() : std::min(timeout(), session.timeout).count();
     connected_ = true;
     last_leader_answer_ = session.attempt_began;
-    last_answered_ = full_again_at_ = now();
+    last_answered_ = full_again_at_ = now;
     ++connections_;
     up_to_date_since_ = Instant::max();
-    evidence_.emplace(session.timeout, session.attempt_began, now());
+    evidence_.emplace(session.timeout, session.attempt_began, now);
     // The handshake gave the session this connection's timeout, even if it makes the end earlier.
     if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) watch_lease(lease_);
     send(heartbeat());
