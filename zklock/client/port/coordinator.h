@@ -189,8 +189,9 @@ struct SessionInfo {
 };
 
 /// Receives the events of the coordinator's sessions, in order and never concurrently, except for
-/// on_answered(). An implementation may call the members of the coordinator, but not start() or close(). It does not
-/// block and runs no user code, because the calling threads must not be blocked.
+/// on_answered(). An implementation may call the members of the coordinator, but not start() or
+/// close(). It does not block and runs no user code, because the calling threads must not be
+/// blocked.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;

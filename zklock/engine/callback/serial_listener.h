@@ -37,8 +37,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
 
   /// Queues an event. Does not block and does not call the listener.
   void notify(Event event) {
-    std::deque<Event>
-        dropped;  // destroyed after the lock, like every event: it may own user objects
+    // Destroyed after the lock, like every event: it may own objects of the user.
+    std::deque<Event> dropped;
     {
       const client::MutexLock guard(mutex_);
       if (stopped_) return;

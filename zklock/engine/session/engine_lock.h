@@ -55,7 +55,8 @@ class EngineLock {
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
   /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held: at first, after each
   /// notification of `changed`, and at least each `slice`. A clock of a condition stands still while
-  /// the machine is suspended, and LeaseClock does not. Throws what a wait on `changed` throws. REQUIRES: no task is deferred.
+  /// the machine is suspended, and LeaseClock does not. Throws what a wait on `changed` throws.
+  /// REQUIRES: no task is deferred.
   template <class Condition, class Done>
   bool wait(Condition& changed, Deadline deadline, const Done& done,
             core::Duration slice = std::chrono::seconds(1)) {

@@ -13,8 +13,8 @@ namespace zklock::detail {
 
 /// The engine mutex: the mutex of one client, and the tasks that are deferred until it is unlocked.
 /// It guards all state of the client's engine, and that of its elections, observers and release
-/// requests. Locked by an EngineLock, which any thread may make. "The engine mutex is held" means: the calling thread has an EngineLock of the object's
-/// client.
+/// requests. Locked by an EngineLock, which any thread may make. "The engine mutex is held" means:
+/// the calling thread has an EngineLock of the object's client.
 ///
 /// Clang's analysis cannot know which objects belong to one client, so members that require the
 /// mutex are not annotated. assert_held() checks the requirement at the entrances of the classes.
