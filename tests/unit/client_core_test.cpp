@@ -75,7 +75,7 @@ TEST(ClientCore, LateReply_CanBeTheLastUser) {
 
 /// Calls `task` when an EngineLock has ended, and then another task. Returns whether that one has
 /// run.
-bool runs_after(const EngineMutex::Task& task) {
+bool runs_after(const Outbox::Task& task) {
   const auto core = ClientCore::make(ports(nullptr), {});
   const auto path_lock = core->path_lock(core::LockPath("/lock"));
   bool has_run = false;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Members of Contender that are used from its grant to its release.
+// Members of Contender that are used from its grant to its release or loss.
 #include <algorithm>
+#include <chrono>
+#include <string>
 
+#include "zklock/core/loss_reason_text.h"
 #include "zklock/core/slow_wait.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
@@ -9,6 +12,31 @@
 namespace zklock::detail {
 
 using core::Ownership;
+
+namespace {
+
+HoldEnd end_by(LossReason why) {
+  switch (why) {
+    case LossReason::max_hold: return HoldEnd::expired;
+    case LossReason::closed: return HoldEnd::closed;
+    case LossReason::lease_expired:
+    case LossReason::session_expired:
+    case LossReason::node_deleted:
+    case LossReason::forced: break;
+  }
+  return HoldEnd::lost;
+}
+
+/// Returns whether the znode may exist, and no end of the session deletes it.
+bool leaves_node(LossReason why) {
+  return why == LossReason::lease_expired || why == LossReason::max_hold ||
+         why == LossReason::forced;
+}
+
+/// After this time without a watch, the znode may be another contender's.
+constexpr std::chrono::seconds kLongestUnwatched{1};
+
+}  // namespace
 
 // ---- the grant ----------------------------------------------------------------------------------
 
@@ -140,6 +168,61 @@ void Contender::close() {
   check_validity();       // a hold that was lost before is not lost by the close
   lose(LossReason::closed);
   node_->close();
+}
+
+// ---- a loss -------------------------------------------------------------------------------------
+
+// An earlier query of the hold may have found another reason, which it reports from then on. But
+// `why` says what has become of the znode.
+void Contender::lose(LossReason why) noexcept {
+  path_->assert_held();
+  if (!ownership_.lose()) return;
+  const auto self = shared_from_this();
+  const LossReason reason = grant_->lose(why);
+  const core::Instant now = core().scheduler().now();
+  count_end(end_by(reason), now);
+  if (metrics_ != nullptr) metrics_->add_loss(reason);
+  node_->end_watches();
+  LossNotification::DeleteNode delete_node;
+  if (leaves_node(why)) {
+    delete_node = [self, lost_at = core().scheduler().now()](BackgroundWork::Id work) {
+      self->delete_lost_node(work, lost_at);
+    };
+  }
+  std::string line;
+  if (why != LossReason::closed && core().logs(LogLevel::warning)) {
+    line = reporter_.line(
+        "lost: " + std::string(core::clause_of(reason)),
+        {.token = grant_->token(), .node = node_->own_name(), .held = now - grant_->since()});
+  }
+  const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
+                                                       std::move(delete_node), std::move(line));
+  loss_ = loss;
+  loss->start();
+  node_->requeue_behind();
+  assert_invariants();
+}
+
+// A lapsed lease is no release. If the delay marker stays, the next contender must list the
+// children, so that it finds the marker. And the znode is not watched since the loss: after a while,
+// another contender can have its name, in a path that was recreated. So it is read first.
+void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
+  const bool is_late = core().scheduler().now() - lost_at > kLongestUnwatched;
+  const bool in_doubt =
+      is_late || node_->machine().delay_markers().has_own() || !grant_->check_lease();
+  node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
+}
+
+std::shared_ptr<void> Contender::delay_delete() {
+  path_->assert_held();
+  const auto loss = loss_.lock();
+  return loss ? loss->delay_delete() : nullptr;
+}
+
+std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
+  if (!hold) return nullptr;
+  const EngineLock lock(hold.contender_->path_->entry());
+  return hold.contender_->delay_delete();
 }
 
 // ---- used by Hold -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@
 #include <deque>
 #include <memory>
 
-#include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 

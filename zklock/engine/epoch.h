@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 

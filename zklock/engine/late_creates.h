@@ -9,7 +9,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/session.h"
-#include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 

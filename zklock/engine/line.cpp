@@ -17,7 +17,6 @@ Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
     : node_(node),
       policy_(policy),
       behind_(std::move(behind)),
-      arrivals_(path()),
       budget_(policy.batch),
       may_listen_(std::ranges::any_of(
           behind_, [](const Waiting& each) { return each.contender->has_listener(); })) {}
@@ -25,7 +24,8 @@ Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
 void Line::assert_invariants() const noexcept {
   assert(!ended_ || behind_.empty());
   // An idle lock node is granted to the contenders behind it when a reply arrives.
-  assert(!node_.is_idle() || behind_.empty() || budget_.is_counting() || arrivals_.is_requesting());
+  assert(!node_.is_idle() || behind_.empty() || budget_.is_counting() ||
+         (!arrivals_armed_ && !arrivals_.is_free()));
 }
 
 PathQueue& Line::path() const noexcept {
@@ -86,7 +86,8 @@ std::size_t Line::ahead_of(const Contender& contender) const {
 Line::Waiters Line::end() {
   ended_ = true;
   epoch_.end();
-  arrivals_.end();
+  arrivals_armed_ = false;
+  arrivals_.disarm(path());
   return std::exchange(behind_, {});
 }
 
@@ -134,7 +135,7 @@ bool Line::may_idle() const {
 void Line::grant_next() {
   const core::Instant now = path().core().scheduler().now();
   if (!node_.lease()->check(now)) return node_.remove(LockNode::RemovalCause::lapse_without_holder);
-  if (node_.is_idle() && arrivals_.armed()) budget_.on_watched_grant();
+  if (node_.is_idle() && arrivals_armed_) budget_.on_watched_grant();
   const Waiting next = take_next();
   node_.set_front(next.contender);
   next.contender->on_granted(now);
@@ -178,7 +179,7 @@ void Line::become_idle() {
 }
 
 bool Line::may_serve_idle() const {
-  return budget_.has_grants_left() || arrivals_.armed();
+  return budget_.has_grants_left() || arrivals_armed_;
 }
 
 void Line::serve_idle() {
@@ -201,15 +202,22 @@ void Line::on_tick() {
   if (std::chrono::floor<std::chrono::milliseconds>(idle) >= policy_.keep_idle_for) end_idling();
 }
 
-void Line::look_for_arrivals() {
-  arrivals_.look(node_.weak_from_this(), node_.session(),
-                 {.listed = [this](const client::Reply& reply) { on_listed(reply); },
-                  .arrived = [this]() { on_arrival(); }});
-}
-
 // The list shows whether the change was a contender. While the lock node is held, that can wait.
-void Line::on_arrival() {
-  if (node_.is_idle()) look_for_arrivals();
+void Line::look_for_arrivals() {
+  if (!arrivals_.is_free()) return;
+  client::request::ListAndWatch watch{.path = path().path().str(), .on_event = {}};
+  watch.on_event =
+      arrivals_.on_event(node_.weak_from_this(), path(), [this](client::request::WatchEvent) {
+        arrivals_armed_ = false;
+        arrivals_.mark_free();
+        if (node_.is_idle()) look_for_arrivals();
+      });
+  arrivals_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
+                   [this](const client::Reply& reply) {
+                     arrivals_armed_ = reply.status == core::Status::ok;
+                     if (!arrivals_armed_) arrivals_.mark_free();
+                     on_listed(reply);
+                   });
 }
 
 void Line::on_listed(const client::Reply& reply) {

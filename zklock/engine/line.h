@@ -9,9 +9,9 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/cohort_policy.h"
-#include "zklock/engine/arrival_watch.h"
 #include "zklock/engine/epoch.h"
 #include "zklock/engine/path_queue.h"
+#include "zklock/engine/watch_slot.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {
@@ -26,8 +26,8 @@ class LockNode;
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
 /// another client waits. If the lock node may have a marker, the contenders in a list of the
-/// children are counted instead. For an idle lock node, a list of the children with a watch
-/// (ArrivalWatch) shows this too. The budget (CohortBudget) limits the grants since the last count
+/// children are counted instead. For an idle lock node, a list of the children with a watch shows
+/// this too. The budget (CohortBudget) limits the grants since the last count
 /// that showed no other client.
 ///
 /// | state  | lock node           | contender in it | contenders behind it                      |
@@ -149,7 +149,6 @@ class Line {
   bool may_idle() const;
   void become_idle();
   void look_for_arrivals();
-  void on_arrival();
   void on_listed(const client::Reply& reply);
   void count_if_due();
   void on_counted(const client::Reply& reply, std::size_t contenders);
@@ -159,7 +158,10 @@ class Line {
   const core::CohortPolicy policy_;
   Waiters behind_;
   Epoch epoch_;
-  ArrivalWatch arrivals_;
+  /// The watch on the children of the path. It stays when the next contender is granted.
+  WatchSlot arrivals_;
+  /// The children were listed, and no event has come since.
+  bool arrivals_armed_ = false;
   core::CohortBudget budget_;
   std::uint64_t grants_ = 0;        ///< on the znode
   bool release_requested_ = false;  ///< no further hand-off

@@ -13,7 +13,6 @@
 
 #include "zklock/core/lock_path.h"
 #include "zklock/core/log_line.h"
-#include "zklock/engine/acquire_request.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/engine_lock.h"
 #include "zklock/error.h"
@@ -24,6 +23,7 @@ namespace zklock::detail {
 class Contender;
 class Grant;
 class PendingAcquire;
+struct AcquireRequest;
 
 /// The part of a path lock that its contenders, lock nodes and calls use. PathLock implements the
 /// virtual members.
@@ -76,7 +76,7 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
   virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept = 0;
   /// Runs `task` after the EngineLock has ended, without the engine mutex.
-  void after_unlock(EngineMutex::Task task) { core_->mutex().after_unlock(std::move(task)); }
+  void after_unlock(Outbox::Task task) { core_->mutex().after_unlock(std::move(task)); }
 
  protected:
   std::size_t objects_ = 0;  ///< public objects

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "zklock/core/no_answer_text.h"
-#include "zklock/engine/round_trip.h"
+#include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {
 

@@ -10,7 +10,7 @@
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/epoch.h"
-#include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {

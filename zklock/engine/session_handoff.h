@@ -5,7 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {

@@ -18,7 +18,6 @@
 
 #include "conformance/suite/lock_adapters.h"
 #include "zklock/client/port/test_seam.h"
-#include "zklock/engine/session/wait_slice.h"
 
 namespace zklock::testing {
 
@@ -87,7 +86,7 @@ class ElectionCandidate : public Waiting {
       if (stop.stop_requested() || has_passed()) return false;
       changed_.wait_for(
           lock, stop,
-          zklock::detail::slice_before(deadline, LeaseClock::now(), std::chrono::milliseconds(500)),
+          zklock::client::slice_before(deadline, LeaseClock::now(), std::chrono::milliseconds(500)),
           [&] { return elected_ || closed_ || has_passed(); });
     }
     return true;

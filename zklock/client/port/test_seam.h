@@ -3,6 +3,7 @@
 
 #include "zklock/version.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -77,6 +78,16 @@ class VirtualAlarm {
   TestSeam* const seam_;
   const TestSeam::Sleeper sleeper_;
 };
+
+/// Returns how long to wait on a condition variable before `deadline` is checked again: until the
+/// deadline, but `longest` at most. The clock of a condition variable stands still while the
+/// machine is suspended. Virtual time passes without it, so a VirtualAlarm ends the wait.
+inline core::Duration slice_before(Deadline deadline, core::Instant now, core::Duration longest) {
+  if (deadline.is_never()) return longest;
+  if (deadline.has_passed(now)) return {};  // the difference to Deadline::passed() overflows
+  if (test_seam() != nullptr) return longest;
+  return std::min<core::Duration>(longest, deadline.at() - now);
+}
 
 }  // namespace zklock::client
 

@@ -10,7 +10,6 @@
 #include "zklock/client/port/test_seam.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/callback/interruptible_condition.h"
-#include "zklock/engine/session/wait_slice.h"
 
 namespace zklock::detail {
 
@@ -60,7 +59,7 @@ class BlockingCall {
  private:
   static std::chrono::microseconds time_left(Deadline deadline) {
     return std::chrono::ceil<std::chrono::microseconds>(
-        slice_before(deadline, LeaseClock::now(), std::chrono::seconds(1)));
+        client::slice_before(deadline, LeaseClock::now(), std::chrono::seconds(1)));
   }
 
   void await(Deadline deadline) ZKLOCK_REQUIRES(state_->mutex) {

@@ -33,4 +33,12 @@ class LazyStopSource {
   mutable std::atomic<std::stop_source*> source_{nullptr};
 };
 
+/// Returns a stopped token. A caller gets it for a lost hold whose own loss token is not stopped
+/// yet. So the caller learns of the loss at once.
+inline std::stop_token stopped_token() {
+  std::stop_source stopped;
+  stopped.request_stop();
+  return stopped.get_token();
+}
+
 }  // namespace zklock::detail

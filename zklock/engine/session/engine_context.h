@@ -23,7 +23,7 @@
 #include "zklock/engine/session/cleaner.h"
 #include "zklock/engine/session/deadlock_detector.h"
 #include "zklock/engine/session/delay_marker_clock.h"
-#include "zklock/engine/session/engine_mutex.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/engine/session/hosts_text.h"
 #include "zklock/engine/session/label_metrics.h"

@@ -1,19 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <chrono>
+#include <functional>
 #include <limits>
+#include <utility>
 
+#include <boost/container/small_vector.hpp>
+
+#include "zklock/client/port/may_block.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
 #include "zklock/core/session.h"
+#include "zklock/core/thread_annotations.h"
 #include "zklock/deadline.h"
-#include "zklock/engine/session/engine_context.h"
-#include "zklock/engine/session/engine_mutex.h"
-#include "zklock/engine/session/wait_slice.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock::detail {
+
+class EngineContext;
+
+/// The tasks that code under the engine mutex leaves for the time after the unlock. They call other
+/// objects, but no code of the user, and do not block.
+///
+/// Thread-safety: the engine mutex guards all members but run().
+class Outbox {
+ public:
+  using Task = std::function<void()>;
+  /// Most often there is one task.
+  using Tasks = boost::container::small_vector<Task, 1>;
+
+  void add(Task task) { tasks_.push_back(std::move(task)); }
+  bool is_empty() const noexcept { return tasks_.empty(); }
+  /// Removes the tasks and returns them, for run().
+  [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
+
+  /// Runs `tasks` of the client `owner` in order, on this thread. If this thread is in a task of
+  /// that client already, the outer call runs them, after its own. That bounds the depth of the
+  /// stack. No exception may leave a task. REQUIRES: the mutex is unlocked, and the caller retains
+  /// `owner`.
+  static void run(const void* owner, Tasks tasks) noexcept;
+
+ private:
+  struct Running;
+
+  Tasks tasks_;
+};
+
+/// The engine mutex: the mutex of one client, and its outbox. It guards all state of the client's
+/// engine, and that of its elections, observers and release requests. Locked by an EngineLock,
+/// which any thread may make. "The engine mutex is held" means: the calling thread has an
+/// EngineLock of the object's client.
+///
+/// Clang's analysis cannot know which objects belong to one client, so members that require the
+/// mutex are not annotated. assert_held() checks the requirement at the entrances of the classes.
+///
+/// Thread-safety: none. REQUIRES for after_unlock(): the mutex is held.
+class EngineMutex {
+ public:
+  EngineMutex() noexcept { mutex_.spin_before_sleep(); }  // entries are short
+  EngineMutex(const EngineMutex&) = delete;
+  EngineMutex& operator=(const EngineMutex&) = delete;
+
+  /// Puts `task` into the outbox. It runs when the EngineLock has ended, on the same thread,
+  /// without the mutex, in the order of the calls. If the EngineLock was made within such a task,
+  /// the outermost EngineLock runs it, after its own tasks.
+  void after_unlock(Outbox::Task task) {
+    assert_held();
+    mutex_.assert_held();  // for Clang's analysis
+    outbox_.add(std::move(task));
+  }
+  /// Asserts that the engine mutex is held.
+  void assert_held() const noexcept { assert(client::engine_mutex_held_here == this); }
+
+ private:
+  friend class EngineLock;
+
+  client::Mutex mutex_;
+  Outbox outbox_ ZKLOCK_GUARDED_BY(mutex_);
+};
 
 /// Holds the engine mutex of a client while it exists. Calls, replies, watch events, session events
 /// and timers enter the client's engine only by it.
@@ -36,15 +102,15 @@ class EngineLock {
    protected:
     ~State() = default;
   };
-  /// `core`: the client that is entered. `state`: the object whose invariants are asserted, such as a
-  /// path or a candidate; null: none. REQUIRES: both exist while the EngineLock does.
+  /// `core`: the client that is entered. `state`: the object whose invariants are asserted, such as
+  /// a path or a candidate; null: none. REQUIRES: both exist while the EngineLock does.
   struct Entry {
     EngineContext& core;
     const State* state = nullptr;
   };
 
   explicit EngineLock(Entry entry);
-  /// Unlocks the mutex, and runs the deferred tasks; see EngineMutex::after_unlock().
+  /// Unlocks the mutex, and empties the outbox; see EngineMutex::after_unlock().
   ~EngineLock();
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
@@ -54,9 +120,9 @@ class EngineLock {
 
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
   /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held: at first, after each
-  /// notification of `changed`, and at least each `slice`. A clock of a condition stands still while
-  /// the machine is suspended, and LeaseClock does not. Throws what a wait on `changed` throws.
-  /// REQUIRES: no task is deferred.
+  /// notification of `changed`, and at least each `slice`. A clock of a condition stands still
+  /// while the machine is suspended, and LeaseClock does not. Throws what a wait on `changed`
+  /// throws. REQUIRES: the outbox is empty.
   template <class Condition, class Done>
   bool wait(Condition& changed, Deadline deadline, const Done& done,
             core::Duration slice = std::chrono::seconds(1)) {
@@ -65,7 +131,7 @@ class EngineLock {
     do {
       const auto now = LeaseClock::now();
       if (deadline.has_passed(now)) return false;
-      wait_for(changed, slice_before(deadline, now, slice));
+      wait_for(changed, client::slice_before(deadline, now, slice));
     } while (!done());
     return true;
   }

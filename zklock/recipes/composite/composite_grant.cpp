@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/callback/post_or_run.h"
-#include "zklock/engine/callback/stopped_token.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/fork_guard.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "zklock/engine/callback/completion.h"
-#include "zklock/engine/callback/stopped_token.h"
+#include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/error.h"
 
 namespace zklock {

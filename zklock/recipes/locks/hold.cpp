@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "zklock/engine/callback/stopped_token.h"
+#include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/recipes/locks/blocked_by.h"

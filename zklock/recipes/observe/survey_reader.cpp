@@ -12,8 +12,8 @@
 #include "zklock/core/permit_count_data.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
+#include "zklock/engine/blocking_requests.h"
 #include "zklock/engine/callback/blocking_call.h"
-#include "zklock/engine/round_trip.h"
 #include "zklock/engine/session/fork_guard.h"
 #include "zklock/error.h"
 

@@ -10,11 +10,11 @@
 
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/release_request_data.h"
+#include "zklock/engine/blocking_requests.h"
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/round_trip.h"
 #include "zklock/engine/session/engine_lock.h"
 
 namespace zklock {

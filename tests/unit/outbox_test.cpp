@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/session/unlock_tasks.h"
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "zklock/engine/session/engine_lock.h"
+
 namespace zklock::detail {
 namespace {
 
-class UnlockTasksTest : public ::testing::Test {
+class OutboxTest : public ::testing::Test {
  protected:
-  UnlockTasks::Task note(std::string text) {
+  Outbox::Task note(std::string text) {
     return [this, text = std::move(text)] { log_.push_back(text); };
   }
-  void run(const void* owner, std::vector<UnlockTasks::Task> all) {
-    UnlockTasks tasks;
+  void run(const void* owner, std::vector<Outbox::Task> all) {
+    Outbox tasks;
     for (auto& task : all) tasks.add(std::move(task));
     run(owner, tasks);
   }
-  void run(const void* owner, UnlockTasks& tasks) { UnlockTasks::run(owner, tasks.take()); }
+  void run(const void* owner, Outbox& tasks) { Outbox::run(owner, tasks.take()); }
 
   using Log = std::vector<std::string>;
   Log log_;
@@ -28,8 +28,8 @@ class UnlockTasksTest : public ::testing::Test {
   const int second_ = 0;
 };
 
-TEST_F(UnlockTasksTest, Take_RemovesTheTasksInOrder) {
-  UnlockTasks tasks;
+TEST_F(OutboxTest, Take_RemovesTheTasksInOrder) {
+  Outbox tasks;
   tasks.add(note("1"));
   tasks.add(note("2"));
   run(&first_, tasks);
@@ -37,7 +37,7 @@ TEST_F(UnlockTasksTest, Take_RemovesTheTasksInOrder) {
   EXPECT_EQ(log_, (Log{"1", "2"}));
 }
 
-TEST_F(UnlockTasksTest, NestedTasksOfOneOwner_RunBehindTheOuterOnes) {
+TEST_F(OutboxTest, NestedTasksOfOneOwner_RunBehindTheOuterOnes) {
   run(&first_, {[&] {
                   run(&first_, {note("nested")});
                   note("1")();
@@ -46,7 +46,7 @@ TEST_F(UnlockTasksTest, NestedTasksOfOneOwner_RunBehindTheOuterOnes) {
   EXPECT_EQ(log_, (Log{"1", "2", "nested"}));
 }
 
-TEST_F(UnlockTasksTest, NestedTasksOfAnotherOwner_RunAtOnce) {
+TEST_F(OutboxTest, NestedTasksOfAnotherOwner_RunAtOnce) {
   run(&first_, {[&] {
                   run(&second_, {note("nested")});
                   note("1")();
@@ -55,7 +55,7 @@ TEST_F(UnlockTasksTest, NestedTasksOfAnotherOwner_RunAtOnce) {
   EXPECT_EQ(log_, (Log{"nested", "1", "2"}));
 }
 
-TEST_F(UnlockTasksTest, OwnerThatIsNotTheInnermost_StillRunsItsTasksLater) {
+TEST_F(OutboxTest, OwnerThatIsNotTheInnermost_StillRunsItsTasksLater) {
   run(&first_, {[&] {
                   run(&second_, {[&] { run(&first_, {note("nested")}); }, note("1")});
                 },
