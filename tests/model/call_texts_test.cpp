@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "tests/model/path_lock_fixture.h"
 #include "zklock/core/znode_data.h"
@@ -72,15 +74,22 @@ TEST_F(CallTextsTest, PassedGate_HasTheTexts) {
   expect_rest();
 }
 
-// The single attempt fails. The call that has joined it continues with a new contender.
-TEST_F(CallTextsTest, CallThatJoinedAttempt_HasItsOwnNote) {
+// The single attempt fails, and its reply comes on another thread than the calls. The call that has
+// joined it continues with a new contender.
+TEST_F(CallTextsTest, CallThatJoinedAttempt_HasItsOwnNoteAndThread) {
   const Owner owner = Owner::unique();
   const auto holds = granted(1);
-  const auto attempt =
-      lock_.acquire(0, with_note("attempt", {.owner = owner, .timeout = Duration::zero()}));
-  const auto joins = waiting(0, with_note("patient", {.owner = owner}));
+  std::size_t attempt = 0;
+  std::size_t joins = 0;
+  std::thread([&] {
+    ::pthread_setname_np(::pthread_self(), "caller");
+    attempt = lock_.acquire(0, with_note("attempt", {.owner = owner, .timeout = Duration::zero()}));
+    joins = lock_.acquire(0, with_note("patient", {.owner = owner}));
+  }).join();
+  run();
   expect_ended_with_nothing(attempt);
   expect_note(0, "patient");
+  EXPECT_EQ(data_of(0).thread, "caller");
   release(holds);
   EXPECT_TRUE(is_granted(joins));
   release(joins);

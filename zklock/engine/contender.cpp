@@ -159,9 +159,11 @@ void Contender::on_ended() {
   patient.always_list = static_cast<bool>(terms.event_sink);
   // With a gate, or as a reader among writers, it needs a lock node of its own.
   const bool shares = !terms.gate && patient.rule == policy().rule;
-  Caller caller = Caller::of_this_thread(owner());
-  caller.texts = waiting[0]->texts();
-  caller.is_candidate = waiting[0]->metrics().leads;
+  const Caller& before = node_->caller();
+  const Caller caller{.owner = owner(),
+                      .thread = before.owner == owner() ? before.thread : ThreadNameText{},
+                      .texts = waiting[0]->texts(),
+                      .is_candidate = waiting[0]->metrics().leads};
   const auto next = std::make_shared<Contender>(path_, key_, caller, patient.wait, terms.event_sink,
                                                 waiting[0]->metrics());
   next->set_lock_node(LockNode::for_contender(

@@ -46,6 +46,7 @@ void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& call
   behind_.push_back({contender, caller});
   may_listen_ |= contender->has_listener();
   if (may_be_next && may_serve_idle()) return serve_idle();
+  behind_.back().caller.name_thread();
   notify_positions(behind_.size() - 1);
   count_if_due();
 }

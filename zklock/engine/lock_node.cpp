@@ -15,12 +15,13 @@ using core::Status;
 namespace request = client::request;
 
 std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathQueue>& path,
-                                                  const Caller& caller,
+                                                  Caller caller,
                                                   const core::AcquireFsm::Policy& policy,
                                                   core::CohortPolicy cohort_policy) {
   auto shared = find_shared(*path, policy, cohort_policy);
   if (shared && shared->line()->takes(policy.wait)) return shared;
-  return std::make_shared<LockNode>(path, caller, policy, cohort_policy);
+  caller.name_thread();
+  return std::make_shared<LockNode>(path, std::move(caller), policy, cohort_policy);
 }
 
 LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy,

@@ -55,7 +55,7 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns the lock node for a new contender: the path's shared one if its line takes the
   /// contender, else a new one.
   static std::shared_ptr<LockNode> for_contender(const std::shared_ptr<PathQueue>& path,
-                                                 const Caller& caller,
+                                                 Caller caller,
                                                  const core::AcquireFsm::Policy& policy,
                                                  core::CohortPolicy cohort_policy);
   /// `caller`: the contender that the znode's data name.

@@ -10,13 +10,11 @@ namespace zklock::detail {
 
 namespace {
 
-/// Returns the caller of `request`, which is on the calling thread.
 Caller caller_of(const AcquireRequest& request) {
-  Caller caller = Caller::of_this_thread(request.on_behalf_of.value_or(request.owner));
-  caller.texts = request.texts;
-  caller.bound = request.bound;
-  caller.is_candidate = request.metrics.leads;
-  return caller;
+  return {.owner = request.on_behalf_of.value_or(request.owner),
+          .texts = request.texts,
+          .bound = request.bound,
+          .is_candidate = request.metrics.leads};
 }
 
 }  // namespace
@@ -57,7 +55,7 @@ std::optional<Error> PathLock::refusal(const AcquireRequest& request) const {
 
 std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& call,
                                        AcquireRequest request) {
-  // Made without the mutex: a system call and several allocations. Most often it is needed.
+  // Made without the mutex, for its allocations. Most often it is needed.
   const Caller caller = caller_of(request);
   const auto contender =
       std::make_shared<Contender>(self(), request.owner, caller, request.time_limit.waits(),
@@ -261,7 +259,7 @@ void PathLock::log_wait(const std::string& what) {
   const EngineLock lock(entry());
   const auto oldest = oldest_waiter();
   if (!oldest) return;
-  const Caller caller{.owner = oldest->owner, .thread = {}, .texts = oldest->call->texts()};
+  const Caller caller{.owner = oldest->owner, .texts = oldest->call->texts()};
   LockEventReporter(*this, caller, {})
       .log(LogLevel::info, LogKind::slow_acquire, "not acquired yet: " + what,
            {.waited = core().scheduler().now() - oldest->call->began()});

@@ -30,23 +30,27 @@ class WatchSlot {
   WatchSlot& operator=(const WatchSlot&) = delete;
 
   bool is_free() const noexcept { return id_ == client::RequestId{}; }
+  /// Returns a callback that calls `step` with the engine mutex held. It is ignored after disarm()
+  /// and forget().
+  template <class Step>
+  auto while_set(std::weak_ptr<void> owner, PathContext& path, Step step) const {
+    return under_lock(std::move(owner), path, epoch_.guard(std::move(step)));
+  }
   /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply and with
   /// the engine mutex held.
   void submit(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
               core::SessionId session, std::function<void(const client::Reply&)> answered) {
     assert(is_free());
-    id_ = path.core().coordinator().submit(
-        {.operation = std::move(watch), .session = session},
-        under_lock(std::move(owner), path, epoch_.guard(std::move(answered))));
+    id_ = path.core().coordinator().submit({.operation = std::move(watch), .session = session},
+                                           while_set(std::move(owner), path, std::move(answered)));
   }
   /// Returns an event handler that calls `happened` with the engine mutex held.
   client::request::OnWatchEvent on_event(
       std::weak_ptr<void> owner, PathContext& path,
       std::function<void(client::request::WatchEvent)> happened) {
-    return under_lock(
-        std::move(owner), path,
-        epoch_.guard([happened = std::move(happened)](
-                         core::SessionId, client::request::WatchEvent event) { happened(event); }));
+    return while_set(std::move(owner), path,
+                     [happened = std::move(happened)](
+                         core::SessionId, client::request::WatchEvent event) { happened(event); });
   }
   /// Records that no watch is set.
   void mark_free() noexcept { id_ = {}; }

@@ -68,10 +68,6 @@ std::shared_ptr<const CallTexts> CallTexts::of_call(std::shared_ptr<const CallTe
       CallTexts{texts ? texts->label : std::string(), core::printable(note, core::kMaxNoteBytes)});
 }
 
-Caller Caller::of_this_thread(const Owner& owner) {
-  return {owner, name_of_this_thread()};
-}
-
 core::ZnodeData EngineContext::identify(const Caller& caller) const {
   return {.attempt = {},
           .owner = caller.owner.to_string(),

@@ -65,12 +65,15 @@ struct CallTexts {
 /// The owner, the thread, the texts and the kind of an acquire call.
 struct Caller {
   Owner owner;
-  ThreadNameText thread;
+  ThreadNameText thread = {};  ///< empty until a lock znode may name it
   std::shared_ptr<const CallTexts> texts = {};  ///< null: none
   bool bound = false;                           ///< see Participant::thread_bound
   bool is_candidate = false;                    ///< see Participant::is_candidate
 
-  static Caller of_this_thread(const Owner& owner);
+  /// Sets the name of the calling thread, unless one is set. A system call.
+  void name_thread() noexcept {
+    if (thread.front() == '\0') thread = name_of_this_thread();
+  }
 };
 
 /// The interfaces to the outside, which tests replace by a simulation. The scheduler is destroyed
