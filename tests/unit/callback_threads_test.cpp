@@ -152,6 +152,19 @@ TEST(CallbackThreads, IdleTimeOver_ThreadsEndAndRestart) {
   }
 }
 
+// Only one idle thread is woken at a time. A task that blocks must not stop the next wake.
+TEST(CallbackThreads, IdleThreads_AllBeginBlockingTasks) {
+  CallbackThreads threads(nullptr, {.max_threads = 3, .idle_time = 1h});
+  for (int burst = 0; burst < 3; ++burst) {
+    const Fact<> may_end;
+    for (int i = 0; i < 3; ++i) threads.post([may_end] { may_end.get(); });
+    EXPECT_TRUE(eventually([&] { return threads.backlog().running == 3; }));
+    may_end.is_known();
+    EXPECT_TRUE(eventually([&] { return threads.backlog().running == 0; }));
+  }
+  EXPECT_EQ(threads.thread_count(), 3U);
+}
+
 TEST(CallbackThreads, KeptThread_StaysAfterABurst) {
   CallbackThreads threads(nullptr, {.max_threads = 4, .keeps_one = true, .idle_time = 1ms});
   EXPECT_EQ(threads.thread_count(), 1U);

@@ -37,6 +37,9 @@ void add(DurationHistogram& sum, const DurationHistogram& more) {
   sum.sum += more.sum;
 }
 
+/// After so many paths, metrics() releases the engine mutex for a moment.
+constexpr std::size_t kPathsAtOnce = 64;
+
 /// Returns the requests of which at least one was answered, by name.
 std::vector<RequestMetrics> by_name(const client::CoordinatorStats& stats) {
   std::vector<RequestMetrics> requests;
@@ -60,7 +63,12 @@ ClientMetrics ClientCore::metrics() {
   if (forked()) throw Error(Errc::forked, "read the metrics of", hosts());
   ClientMetrics all;
   LabelStates states;
-  for (const auto& path_lock : path_locks()) path_lock->add_to(states);
+  const auto paths = path_locks();
+  for (std::size_t next = 0; next < paths.size();) {
+    const EngineLock lock({*this});
+    const std::size_t end = std::min(next + kPathsAtOnce, paths.size());
+    for (; next < end; ++next) paths[next]->add_to(states);
+  }
   std::vector<std::pair<std::string, const LabelMetrics*>> labels;
   {
     const EngineLock lock({*this});

@@ -90,8 +90,8 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   void fail_waiting(Errc code, const std::string& cause);
 
   /// Adds the contenders to the states of their labels. Reads the clock: a hold that has lapsed can
-  /// become lost.
-  void add_to(LabelStates& states);
+  /// become lost. REQUIRES: the engine mutex is held.
+  void add_to(LabelStates& states) const;
 
   /// Reads the clock: a hold that has lapsed becomes lost.
   void settle();

@@ -59,8 +59,8 @@ std::string_view other_count(const core::Ownership& own, core::CountKind kind) {
 
 }  // namespace
 
-void PathLock::add_to(LabelStates& states) {
-  const EngineLock lock(entry());
+void PathLock::add_to(LabelStates& states) const {
+  assert_held();
   const core::Instant now = core().scheduler().now();
   for (const auto& [owner, contender] : contenders_) contender->add_to(states, now);
 }

@@ -16,10 +16,8 @@
 namespace zklock::client {
 namespace {
 
-// The current time plus this stays within the clock's range.
-constexpr std::chrono::hours kLongestWait{24 * 365};
-// After the system provided no thread, another one is requested this much later.
-constexpr std::chrono::milliseconds kThreadRetry{50};
+constexpr std::chrono::hours kLongestWait{24 * 365};   // the sum with a time does not overflow
+constexpr std::chrono::milliseconds kThreadRetry{50};  // after the system provided no thread
 
 }  // namespace
 
@@ -51,6 +49,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
 
   bool begin_on_substitute(const std::shared_ptr<Task>& task);
   void add_thread() ZKLOCK_REQUIRES(mutex_);
+  bool claims_wake() noexcept ZKLOCK_REQUIRES(mutex_);
   core::Instant now() const;
   void check_backlog_after(core::Duration wait);
   void check_backlog();
@@ -76,8 +75,9 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   Condition progress_;  // the condition of drain_for() may have become true
   std::deque<QueuedTask> queue_ ZKLOCK_GUARDED_BY(mutex_);
   Threads threads_ ZKLOCK_GUARDED_BY(mutex_);
-  Threads ended_ ZKLOCK_GUARDED_BY(mutex_);         // to be joined: they run no further task
-  std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;  // count of threads that wait for a task
+  Threads ended_ ZKLOCK_GUARDED_BY(mutex_);           // to be joined: they run no further task
+  std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;    // count of threads that wait for a task
+  bool is_waking_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a woken thread has taken no task yet
   // Count of tasks begun and not ended, on any thread.
   std::size_t running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   // Count of running tasks that are in drain_for().
@@ -125,8 +125,9 @@ bool CallbackThreads::Pool::post(Task task) {
   if (draining_ && current_ != this) return false;
   queue_.push_back({std::move(task), now});
   if (queue_.size() <= idle_) {
+    const bool wakes = claims_wake();
     lock.unlock();  // otherwise the notified thread would wait for the lock
-    work_.notify_one();
+    if (wakes) work_.notify_one();
     return true;
   }
   const bool lacks_thread = threads_.size() < options_.max_threads;
@@ -148,14 +149,15 @@ bool CallbackThreads::Pool::post(Task task) {
   }
   if (options_.on_backlog && !std::exchange(is_watched_, true)) {
     lock.unlock();
-    try {
-      check_backlog_after(lacks_thread ? core::Duration(kThreadRetry) : kBacklogLimit);
-    } catch (...) {  // no memory: a later task begins the watch
-      const MutexLock again(mutex_);
-      is_watched_ = false;
-    }
+    check_backlog_after(lacks_thread ? core::Duration(kThreadRetry) : kBacklogLimit);
   }
   return true;
+}
+
+/// Returns whether the caller must wake an idle thread. One thread is woken at a time: it wakes the
+/// next one when it has taken its task. So thousands of short tasks do not each wake a thread.
+bool CallbackThreads::Pool::claims_wake() noexcept {
+  return !queue_.empty() && idle_ > 0 && !std::exchange(is_waking_, true);
 }
 
 bool CallbackThreads::Pool::begin_on_substitute(const std::shared_ptr<Task>& task) {
@@ -234,7 +236,9 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
     Task task = std::move(queue_.front().task);
     queue_.pop_front();
     ++running_;
+    const bool wakes = claims_wake();
     lock.unlock();
+    if (wakes) work_.notify_one();
     begin(std::move(task));
     lock.lock();
   }
@@ -251,6 +255,7 @@ bool CallbackThreads::Pool::wait_for_task() {
   work_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.idle_time, is_over);
   while (options_.keeps_one && threads_.size() == 1 && !is_over()) work_.wait(mutex_);
   --idle_;
+  is_waking_ = false;
   return !queue_.empty();
 }
 
