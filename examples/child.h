@@ -16,7 +16,7 @@ namespace example {
 // The path of this program, to start a copy of it.
 inline const std::string kOwnProgram = "/proc/self/exe";
 
-// A child process. It is killed if the example ends first, also if the example is killed.
+// A child process. It is killed if the example ends first, even if the example is killed.
 // REQUIRES: the thread that constructs it does not end before the child.
 class Child {
  public:

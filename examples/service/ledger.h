@@ -15,8 +15,9 @@ struct Posting {
   std::int64_t amount = 0;
 };
 
-// The resource that the leader writes to. It has one token for all accounts: that of the last leader
-// that has begun. It must refuse a lower token, and the check and the write must be one step.
+// The resource that the leader writes to. It has one token for all accounts: that of the last
+// leader that has begun. It must refuse a lower token, and the check and the write must be one
+// step.
 //
 // Thread-safety: all members, from any thread.
 class Ledger {
@@ -26,7 +27,8 @@ class Ledger {
   // leaders are refused, to any account. Returns false if a later leader has begun. Throws if the
   // outcome is unknown.
   virtual bool begin(zklock::FencingToken token) = 0;
-  // Adds the amount to the account. Returns false, and changes nothing, if a later leader has begun.
+  // Adds the amount to the account. Returns false, and changes nothing, if a later leader has
+  // begun.
   // Throws if the outcome is unknown.
   virtual bool post(zklock::FencingToken token, const Posting& posting) = 0;
 };
@@ -50,8 +52,8 @@ class Ledger {
 // that has passed the check, and check and write are one step. If the account exists, the result
 // "UPDATE 0" means that a later leader has begun. Then this process no longer leads.
 //
-// If the ensemble is replaced, or restored from an older backup, its tokens start lower. Then set the
-// stored token to 0.
+// If the ensemble is replaced, or restored from an older backup, its tokens start lower. Then set
+// the stored token to 0.
 //
 // Thread-safety: all members, from any thread.
 class MemoryLedger : public Ledger {

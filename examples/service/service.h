@@ -39,8 +39,9 @@ struct ServiceOptions {
 // | the process was paused         | a late write is refused by the ledger                           |
 //
 // Only the leader is ready. So in Kubernetes, a Deployment with the default strategy cannot replace
-// the leader: it waits for a second pod that is ready. Use the strategy Recreate, or a maxUnavailable
-// of 100 %. Or use /livez for both probes, and route requests by a label that the leader sets.
+// the leader: it waits for a second pod that is ready. Use the strategy Recreate, or a
+// maxUnavailable of 100 %. Or use /livez for both probes, and route requests by a label that the
+// leader sets.
 //
 // Thread-safety: all members, from any thread.
 class Service {
@@ -61,9 +62,9 @@ class Service {
   // session has ended.
   bool stop();
 
-  // For a liveness probe: whether the process can do its work, now or later. A standby is live, also
-  // without servers. False if the election has failed for good, for example by no_auth. Restart the
-  // process if this is false.
+  // For a liveness probe: whether the process can do its work, now or later. A standby is live,
+  // also without servers. False if the election has failed for good, for example by no_auth.
+  // Restart the process if this is false.
   [[nodiscard]] bool is_live() const;
   // For a readiness probe: whether this instance leads and accepts postings.
   [[nodiscard]] bool is_ready() const;
@@ -89,7 +90,7 @@ class Service {
   std::condition_variable_any changed_;
   std::deque<Request> inbox_;
   bool open_ = false;     // the instance leads
-  bool writing_ = false;  // a request is under way
+  bool writing_ = false;  // a request is in flight
   bool stopping_ = false;
 
   zklock::LeaderElection election_;  // last: its thread uses the other members

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes of the service on a real server. SIGTERM ends one of them. If that is the leader, the
-// other one leads at once.
+// Two processes of the service on a real server. SIGTERM ends one of them. If that is the leader,
+// the other one leads at once.
 //
 //   sigterm_test SERVICE
 #include <array>

@@ -41,20 +41,21 @@ struct AclEntry {
 ///
 /// A client announces a release: one multi first writes to its lock znode, and then deletes it. The
 /// next contender watches that znode. The event of the write (NODE_DATA_CHANGED) grants it the
-/// lock, without a getChildren request. An entry of list() can grant WRITE on the lock znode to other
-/// identities. So with list() the client announces no release, and the next contender sends
+/// lock, without a getChildren request. An entry of list() can grant WRITE on the lock znode to
+/// other identities. So with list() the client announces no release, and the next contender sends
 /// getChildren.
 ///
 /// REQUIRES: Each identity with CREATE on a lock path also has DELETE there. zklock does not check
-/// that. An identity with CREATE alone could enqueue a znode of its own and write to it. The contender
-/// behind that znode would take the write for an announced release. It would be granted while another
-/// contender holds, and only the tokens would separate the two holds. An identity with DELETE gains
-/// nothing by such a write: it can delete the holder's znode directly.
+/// that. An identity with CREATE alone could enqueue a znode of its own and write to it. The
+/// contender behind that znode would take the write for an announced release. It would be granted
+/// while another contender holds, and only the tokens would separate the two holds. An identity
+/// with DELETE gains nothing by such a write: it can delete the holder's znode directly.
 ///
 /// A contender needs READ, CREATE and DELETE on the lock path, but not READ on the znodes of other
-/// contenders. If it may not read the znode ahead of it, it sends one exists a second while it waits.
-/// It is then granted up to a second after the release. This happens if clients with creator_all()
-/// and different credentials contend on a path with an open ACL, or with such a list().
+/// contenders. If it may not read the znode ahead of it, it sends one exists a second while it
+/// waits. It is then granted up to a second after the release. This happens if clients with
+/// creator_all() and different credentials contend on a path with an open ACL, or with such a
+/// list().
 ///
 /// Thread-safety: a value. No thread may write the object while another thread uses it.
 class AclPolicy {
@@ -68,11 +69,12 @@ class AclPolicy {
   /// REQUIRES: ClientOptions::digest is set. Otherwise the constructor of Client throws
   /// Error(invalid_acl).
   [[nodiscard]] static AclPolicy creator_all() { return AclPolicy(Kind::creator_all, {}); }
-  /// REQUIRES: the list is not empty. If all its entries have the scheme "auth", ClientOptions::digest
-  /// or ClientOptions::tls is set. Otherwise the constructor of Client throws Error(invalid_acl). The
-  /// list must also give the client READ on its own lock znodes, which is not checked. Without it, a
-  /// znode whose creation or deletion has an unknown result can block the lock until its session ends.
-  /// Give each identity that has CREATE also DELETE: see the comment of the class.
+  /// REQUIRES: the list is not empty. If all its entries have the scheme "auth",
+  /// ClientOptions::digest or ClientOptions::tls is set. Otherwise the constructor of Client throws
+  /// Error(invalid_acl). The list must also give the client READ on its own lock znodes, which is
+  /// not checked. Without it, a znode whose creation or deletion has an unknown result can block
+  /// the lock until its session ends. Give each identity that has CREATE also DELETE: see the
+  /// comment of the class.
   [[nodiscard]] static AclPolicy list(std::vector<AclEntry> entries) {
     return AclPolicy(Kind::list, std::move(entries));
   }

@@ -84,9 +84,9 @@ class [[nodiscard]] Subscription {
 /// the threads there. Make a new Client in the child. A fork() during the resolution of a host name
 /// can leave glibc's resolver locked in the child.
 ///
-/// A shared object that contains zklock stays loaded after dlclose(), because threads that have locked
-/// call zklock when they end. Close each client of such an object before dlclose(). One with static
-/// storage is destroyed only at the end of the process, and its locks stay held until then.
+/// A shared object that contains zklock stays loaded after dlclose(), because threads that have
+/// locked call zklock when they end. Close each client of such an object before dlclose(). One with
+/// static storage is destroyed only at the end of the process, and its locks stay held until then.
 ///
 /// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
 /// immediately afterwards. Until then a program started by exec inherits them. The library sets the
@@ -99,13 +99,13 @@ class [[nodiscard]] Subscription {
 /// construction or destruction. Exception: a callback may destroy the client.
 class ZKLOCK_EXPORT Client {
  public:
-  /// Checks the options, starts the threads of the client, and begins to connect. Does not block; no
-  /// server needs to run yet.
+  /// Checks the options, starts the threads of the client, and begins to connect. Does not block;
+  /// no server needs to run yet.
   /// Throws: Error(invalid_hosts | invalid_option | invalid_acl | unsupported). Then nothing was
   /// opened.
   explicit Client(ClientOptions options);
-  /// Uses the defaults of all other ClientOptions. A template, because compilers would otherwise also
-  /// convert `{.hosts = "..."}` to a string.
+  /// Uses the defaults of all other ClientOptions. A template, because compilers would otherwise
+  /// also convert `{.hosts = "..."}` to a string.
   template <class Text>
   requires std::constructible_from<std::string, Text> && std::convertible_to<Text, std::string_view>
   explicit Client(Text&& hosts)
@@ -134,17 +134,17 @@ class ZKLOCK_EXPORT Client {
   /// Replaces the servers, for example before one of them is moved. `hosts` is a list as in
   /// ClientOptions::hosts, with the same chroot. Does not block, and sends nothing.
   ///
-  /// The present connection stays, also if the list does not have its server. So the session and its
-  /// holds survive the call. When that connection breaks, the client reconnects the session. The
-  /// first attempt can go to an old server. From the first failed attempt on, the new list applies,
-  /// and host names are resolved again. It also applies after all old servers have accepted the client
-  /// and then closed the connection. The client never leaves a working server, not even to balance the
-  /// load.
+  /// The present connection stays, even if the list does not have its server. So the session and
+  /// its holds survive the call. When that connection breaks, the client reconnects the session.
+  /// The first attempt can go to an old server. From the first failed attempt on, the new list
+  /// applies, and host names are resolved again. It also applies after all old servers have
+  /// accepted the client and then closed the connection. The client never leaves a working server,
+  /// not even to balance the load.
   ///
   /// In two cases the list applies, and names are resolved again, only for the next session. The
   /// first: the process had 256 other clients when this one was made. The second is with
-  /// ClientOptions::tls: a server accepted an earlier connection of this client, and has not answered
-  /// yet.
+  /// ClientOptions::tls: a server accepted an earlier connection of this client, and has not
+  /// answered yet.
   ///
   /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
   /// and excludes no contender of the old one.
@@ -172,23 +172,23 @@ class ZKLOCK_EXPORT Client {
   [[nodiscard]] bool flush(Deadline deadline = Deadline::never());
 
   /// Returns the counts since the construction of the client, and its present state. Sends nothing.
-  /// Locks the mutex of the client once for each path, for about 0.1 us for each contender there. The
-  /// numbers are read one after the other, so a call that ends meanwhile may be in some of them. After
-  /// close(), returns the final counts.
+  /// Locks the mutex of the client once for each path, for about 0.1 us for each contender there.
+  /// The numbers are read one after the other, so a call that ends meanwhile may be in some of
+  /// them. After close(), returns the final counts.
   /// Throws: Error(forked).
   [[nodiscard]] ClientMetrics metrics() const;
 
-  /// Returns whether the client works, and what is wrong; see Health. Sends nothing. Does not block,
-  /// except on mutexes for microseconds. After close(), the state is `failed`.
+  /// Returns whether the client works, and what is wrong; see Health. Sends nothing. Does not
+  /// block, except on mutexes for microseconds. After close(), the state is `failed`.
   /// Throws: Error(forked).
   [[nodiscard]] Health health() const;
 
   /// Closes the session: holds turn `lost`, every waiting call ends with Error(closed), and the
   /// lock znodes are deleted with the session. Blocks until the server replies and running user
   /// callbacks return, for about 12 seconds at most. It blocks longer while the system's resolver
-  /// does not answer. With TLS, it can also block longer if the system has no thread left. Does not wait for the callback that calls close(). A
-  /// second call waits for the first, but not in a callback. If no server answers, the session and
-  /// its znodes stay until the servers expire it.
+  /// does not answer. With TLS, it can also block longer if the system has no thread left. Does not
+  /// wait for the callback that calls close(). A second call waits for the first, but not in a
+  /// callback. If no server answers, the session and its znodes stay until the servers expire it.
   ///
   /// An internal thread of the client can destroy a callback object that has the last reference to
   /// the Client. Then close() returns at once, and another thread closes the client. If the process

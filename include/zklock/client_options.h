@@ -22,8 +22,8 @@ class logger;
 
 namespace zklock {
 
-/// A user and a password for ZooKeeper's "digest" scheme, in ASCII: servers read other characters in
-/// the encoding of their locale. The password is never logged.
+/// A user and a password for ZooKeeper's "digest" scheme, in ASCII: servers read other characters
+/// in the encoding of their locale. The password is never logged.
 struct DigestCredential {
   std::string user;      ///< name, without a colon
   std::string password;  ///< in clear text
@@ -31,14 +31,15 @@ struct DigestCredential {
 
 /// TLS to the servers. It needs a ZooKeeper C client that is built with OpenSSL; that of Debian 12
 /// is not. Which one the process has is found out at run time: without OpenSSL the constructor of
-/// Client throws Error(unsupported). The C client verifies the chain of certificates, and trusts the
-/// authorities of the system too. It does not verify the host name. So any certificate of a public
-/// authority passes; zklock/guides/tls.md has a safer way.
+/// Client throws Error(unsupported). The C client verifies the chain of certificates, and trusts
+/// the authorities of the system too. It does not verify the host name. So any certificate of a
+/// public authority passes; zklock/guides/tls.md has a safer way.
 ///
 /// The C client waits without limit for a server that accepts a TLS connection and does not answer.
-/// A Client without a session gives up after T, and makes another connection. A Client with a session
-/// ends it after T, although another server could have continued it. After 16 such connections, a
-/// Client makes no other until a server answers or closes one. Its error text says so.
+/// A Client without a session gives up after T, and makes another connection. A Client with a
+/// session ends it after T, although another server could have continued it. After 16 such
+/// connections, a Client makes no other until a server answers or closes one. Its error text says
+/// so.
 ///
 /// The C client crashes if a TLS connection gets a descriptor of 1024 or more. So the constructor
 /// of Client throws Error(unsupported) if the soft limit RLIMIT_NOFILE is higher than 1024. A
@@ -72,9 +73,9 @@ struct ClientOptions {
   /// no warning about it.
   std::string hosts = {};
 
-  /// If true, the client creates the missing znodes of the chroot with the first lock path below it.
-  /// They are containers with the ACL of parents, so the servers delete them when they are empty.
-  /// If false, a call that needs the missing chroot throws Error(no_chroot).
+  /// If true, the client creates the missing znodes of the chroot with the first lock path below
+  /// it. They are containers with the ACL of parents, so the servers delete them when they are
+  /// empty. If false, a call that needs the missing chroot throws Error(no_chroot).
   bool create_chroot = false;
 
   /// The session timeout T to request; the servers may grant another. A warning is logged if they

@@ -44,7 +44,7 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   /// Calls release().
   ~CompositeHold();
 
-  /// Returns true until this object is released or moved from, also if the whole is lost. Returns
+  /// Returns true until this object is released or moved from, even if the whole is lost. Returns
   /// false for an empty, moved-from or released object. Does not block.
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
@@ -88,8 +88,8 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   [[nodiscard]] Owner owner() const noexcept;
 
   /// Does what Hold::blocked_by() does, for the part that the call requested last. For a
-  /// QuorumMutex, that is one of its ensembles. The call may have acquired that one, and released it
-  /// again because too few of the others were free.
+  /// QuorumMutex, that is one of its ensembles. The call may have acquired that one, and released
+  /// it again because too few of the others were free.
   [[nodiscard]] LockState blocked_by(Deadline deadline = std::chrono::seconds(1)) const;
 
   /// Releases all counts, the last acquired first, each as Hold::release() does. A release cannot

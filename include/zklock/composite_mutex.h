@@ -33,11 +33,12 @@ using CompositeHandler = Callback<CompositeHold, std::exception_ptr>;
 ///
 /// The parts are ReentrantMutexes, with their fairness, owners, counts and errors. Those of a
 /// MultiMutex can also be readers, writers and permits. lock() locks each part for the thread, and
-/// acquire() acquires a Hold of each part. A MultiMutex needs all its parts, a QuorumMutex a majority. A call acquires the parts one after the other, in an order that
-/// all processes share. So calls never wait for each other in a circle, if their threads hold no
-/// other lock. One deadline and one stop token apply to all parts. If the deadline passes, a stop
-/// is requested, or too many parts fail, the call releases all parts that it acquired. A late reply
-/// cannot grant the call afterwards.
+/// acquire() acquires a Hold of each part. A MultiMutex needs all its parts, a QuorumMutex a
+/// majority. A call acquires the parts one after the other, in an order that all processes share.
+/// So calls never wait for each other in a cycle, if their threads hold no other lock. One deadline
+/// and one stop token apply to all parts. If the deadline passes, a stop is requested, or too many
+/// parts fail, the call releases all parts that it acquired. A late reply cannot grant the call
+/// afterwards.
 ///
 /// The class meets AcquiringLock<CompositeMutex, CompositeHold> and ReentrantLock, see
 /// lock_concepts.h. The members below state what is particular to several parts.

@@ -71,8 +71,8 @@ enum class Errc {
   server_error,
   /// The wait could never end: this owner has a read lock, and requests a write lock or a mutex. Or
   /// it has permits by a MultiMutex, and requests a lock or another number of permits. Or threads
-  /// of one Client wait for each other in a circle. Each is in lock() or lock_shared(), with no
-  /// time limit, stop token or maximum hold time. Then the call that closes the circle fails; only
+  /// of one Client wait for each other in a cycle. Each is in lock() or lock_shared(), with no
+  /// time limit, stop token or maximum hold time. Then the call that closes the cycle fails; only
   /// a loss or an interruption of Boost.Thread could have ended it.
   would_deadlock,
   /// Contenders ahead have other settings: another permit count, another kind of count (fixed or

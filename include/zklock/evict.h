@@ -32,11 +32,11 @@ namespace zklock {
 /// delete another contender's znode. This happens if, within the two round trips, the znode and
 /// then its empty parent are deleted, and a new contender gets the same path.
 ///
-/// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | read_only | not_connected |
-/// closed | forked | server_error). The code no_auth means that the ACL of the lock's path refuses
-/// the delete, or that the ACL of the znode refuses the read. The code invalid_option means that
-/// Participant::node cannot be the name of a contender's znode. After not_connected, the znode may
-/// be deleted.
+/// Throws: Error(invalid_path | invalid_option | no_auth | auth_failed | read_only | not_connected
+/// | closed | forked | server_error). The code no_auth means that the ACL of the lock's path
+/// refuses the delete, or that the ACL of the znode refuses the read. The code invalid_option means
+/// that Participant::node cannot be the name of a contender's znode. After not_connected, the znode
+/// may be deleted.
 ///
 /// Thread-safety: any thread.
 [[nodiscard]] ZKLOCK_EXPORT bool evict(Client& client, std::string path,

@@ -114,7 +114,7 @@ class ZKLOCK_EXPORT GuardedTransaction {
   /// is connected, the deadline passes or a hold is lost. May be called again: then the operations
   /// are executed once more. An interruption point of Boost.Thread. After an interruption the
   /// outcome is unknown.
-  /// Throws: the Errors of the table above; invalid_path also if it writes to one of the lock
+  /// Throws: the Errors of the table above; invalid_path also when it writes to one of the lock
   /// znodes that it checks.
   void commit(Deadline deadline = Deadline::never()) const;
 

@@ -100,7 +100,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] FencingToken token() const noexcept;
 
   /// Returns the state at this moment, by LeaseClock. Once it is `lost`, it stays `lost`. After a
-  /// pause of the process (SIGSTOP, a sleeping machine) already the first call takes the pause into
+  /// pause of the process (SIGSTOP, a sleeping machine) even the first call takes the pause into
   /// account. Does not block; sends nothing.
   ///
   /// The process can be paused between this call and an action that depends on it. To protect that
@@ -126,8 +126,8 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns why the hold was lost. If several causes follow each other, returns the one that was
-  /// found first. Returns nothing while the hold is valid, after a release, for an empty Hold, and
-  /// in a fork()ed child. Reads LeaseClock, as state() does. Does not block; sends nothing.
+  /// found first. Returns std::nullopt while the hold is valid, after a release, for an empty Hold,
+  /// and in a fork()ed child. Reads LeaseClock, as state() does. Does not block; sends nothing.
   [[nodiscard]] std::optional<LossReason> loss_reason() const noexcept;
 
   /// Returns the time until which the hold is valid if no further reply arrives; time_point::min()
@@ -178,8 +178,8 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
 
   /// Reads the state of the lock that an acquiring call did not acquire: its first holder, and how
   /// many contenders hold and wait. Only for the empty Hold that such a call returned or passed to
-  /// its handler. Returns an empty LockState for every other Hold, after release(), and if the state
-  /// cannot be read before the deadline.
+  /// its handler. Returns an empty LockState for every other Hold, after release(), and if the
+  /// state cannot be read before the deadline.
   ///
   /// The state is that of the server that the client is connected to, which may lag. It includes
   /// the call's own contender until the znode of that contender is deleted. If the others have
@@ -187,9 +187,9 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// is handed off very often, only the name of the holder's znode may be known.
   ///
   /// Sends getChildren and getData, and blocks for two round trips; for three if the lock is a
-  /// semaphore with a SharedCount. If the holder releases meanwhile, reads again, at most five times
-  /// in all. Throws no Error. An interruption point of Boost.Thread. In a handler, it occupies a
-  /// thread of the executor meanwhile.
+  /// semaphore with a SharedCount. If the holder releases meanwhile, reads again, at most five
+  /// times in all. Throws no Error. An interruption point of Boost.Thread. In a handler, it
+  /// occupies a thread of the executor meanwhile.
   /// @code
   ///   Hold hold = mutex.acquire(5s);
   ///   if (!hold) std::cerr << to_string(hold.blocked_by()) << std::endl;
@@ -205,10 +205,11 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// any thread may call it. Client::flush() waits for the confirmation.
   ///
   /// If the next contender is of this client, it is usually granted at once, without the
-  /// confirmation. This hold must be of a ReentrantMutex or a Mutex, or of a mutex in a MultiMutex or
-  /// QuorumMutex. The contender can also be a candidate of an election. It needs no option: each of
-  /// the two has its own znode, unlike in a local hand-off (CohortOptions). It happens also while
-  /// disconnected, if the lease is valid. Then the new hold or leadership is `suspended` from the start.
+  /// confirmation. This hold must be of a ReentrantMutex or a Mutex, or of a mutex in a MultiMutex
+  /// or QuorumMutex. The contender can also be a candidate of an election. It needs no option: each
+  /// of the two has its own znode, unlike in a local hand-off (CohortOptions). It happens also
+  /// while disconnected, if the lease is valid. Then the new hold or leadership is `suspended` from
+  /// the start.
   ///
   /// In three cases the znode is deleted before the next grant:
   /// - A commit of a GuardedTransaction is unanswered or has an unknown outcome.

@@ -94,7 +94,7 @@ class ZKLOCK_EXPORT LeaderLatch {
                                        std::stop_token stop = {});
 
   /// Returns whether this latch leads now. Reads LeaseClock; does not block and sends nothing.
-  /// After a pause of the process, already the first call takes the pause into account. The
+  /// After a pause of the process, even the first call takes the pause into account. The
   /// leadership may be lost between the return and the caller's next action; see Hold::state().
   [[nodiscard]] bool has_leadership() const noexcept;
 

@@ -44,9 +44,9 @@ class ZKLOCK_EXPORT Leadership {
   /// Returns `lost` once the lease has expired, also at the first call after a pause of the
   /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
   /// the election's function still runs. Otherwise returns what Hold::state() returns. The
-  /// leadership may be lost between the return and the caller's next action. A leadership that follows a
-  /// mutex of this client can be `suspended` from the start; see Hold::release(). Reads LeaseClock;
-  /// does not block and sends nothing.
+  /// leadership may be lost between the return and the caller's next action. A leadership that
+  /// follows a mutex of this client can be `suspended` from the start; see Hold::release(). Reads
+  /// LeaseClock; does not block and sends nothing.
   [[nodiscard]] HoldState state() const noexcept;
 
   /// Returns whether state() is `held` or `suspended`. Does not block; sends nothing.
@@ -59,9 +59,9 @@ class ZKLOCK_EXPORT Leadership {
   /// leadership has ended, the returned token is already stopped.
   [[nodiscard]] std::stop_token end_token() const noexcept;
 
-  /// Returns why the leadership was lost; see Hold::loss_reason(). The reason stays after the end of
-  /// the leadership. Returns nothing while the leadership is valid, and if it ended without a loss.
-  /// Reads LeaseClock; does not block and sends nothing.
+  /// Returns why the leadership was lost; see Hold::loss_reason(). The reason stays after the end
+  /// of the leadership. Returns std::nullopt while the leadership is valid, and if it ended without
+  /// a loss. Reads LeaseClock; does not block and sends nothing.
   [[nodiscard]] std::optional<LossReason> loss_reason() const noexcept;
 
   /// Returns a stop token that is stopped when request_release() requests the end of the

@@ -17,8 +17,8 @@ struct VirtualTime;
 
 /// The clock of leases and deadlines: CLOCK_BOOTTIME. It cannot be set, and it runs on while the
 /// machine sleeps. std::chrono::steady_clock stops during sleep, so a lease measured by it would
-/// outlive the session. While a zklock::testing::FakeEnsemble exists, it returns the virtual time of
-/// that ensemble.
+/// outlive the session. While a zklock::testing::FakeEnsemble exists, it returns the virtual time
+/// of that ensemble.
 ///
 /// Thread-safety: any thread. It meets the TrivialClock requirements.
 struct LeaseClock {

@@ -49,9 +49,10 @@ namespace zklock {
 ///
 /// A future becomes ready exactly once. A handler is called exactly once, on the client's executor,
 /// and an exception that it throws is logged and dropped. Without an executor, eight threads of the
-/// client run all handlers; if eight of them block, a ninth waits (see Executor). A coroutine resumes
-/// where a handler would run. Pass co_acquire() no temporary AcquireOptions: BasicAwaitable explains why, and how to
-/// destroy a suspended coroutine. A blocking call is an interruption point of Boost.Thread.
+/// client run all handlers; if eight of them block, a ninth waits (see Executor). A coroutine
+/// resumes where a handler would run. Pass co_acquire() no temporary AcquireOptions: BasicAwaitable
+/// explains why, and how to destroy a suspended coroutine. A blocking call is an interruption point
+/// of Boost.Thread.
 ///
 /// An acquiring call fails with one of these Errors. A blocking call throws it, get() of a future
 /// and co_await throw it, and a handler receives it. If the client is already closed or forked, a

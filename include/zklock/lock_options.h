@@ -146,7 +146,7 @@ struct ExclusiveOptions {
   /// | no contender waits at the loss                 | begins when the next contender arrives   |
   /// | the first contender leaves; the next one is of | begins again                             |
   /// | another client                                 |                                          |
-  /// | the first contender leaves; the next one is of | continues, also if the next one enqueues |
+  /// | the first contender leaves; the next one is of | continues, even if the next one enqueues |
   /// | the same client                                | only after the first one has left        |
   /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
@@ -224,8 +224,8 @@ struct CohortOptions {
   /// with a new znode, within their deadlines.
   ///
   /// The sharing also ends at a release while a commit of the hold's GuardedTransaction is
-  /// unanswered or has an unknown outcome. In this case, the znode is deleted before the next grant.
-  /// So the commit cannot be executed after that grant.
+  /// unanswered or has an unknown outcome. In this case, the znode is deleted before the next
+  /// grant. So the commit cannot be executed after that grant.
   ///
   /// participants() and LockObserver show a shared znode once, with the owner for whom it was
   /// created. LockEvent::position and queue_position() also count the contenders of this client
@@ -237,7 +237,7 @@ struct CohortOptions {
 
   /// How long the client retains the znode after a release if no other contender of this client
   /// waits. Until then the client grants the lock again at once, without a request, to contenders
-  /// with equal options (see max_local_handoffs). It does so also if max_local_handoffs is 1. The
+  /// with equal options (see max_local_handoffs). It does so even if max_local_handoffs is 1. The
   /// znode is released at once when the server reports an outside contender. It is also released
   /// when the last object on the path is destroyed, after request_release(), and when this time has
   /// passed. The client checks this time every twentieth of the session timeout, so it can be

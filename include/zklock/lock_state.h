@@ -25,9 +25,9 @@ struct LockState {
   std::size_t waiting = 0;  ///< number of contenders that do not hold
   std::size_t holding = 0;  ///< number of holders; `holders` may list fewer
 
-  /// Length of the ExclusiveOptions::lock_delay that follows a lost hold; nullopt without a delay. It
-  /// is the whole length, not the time that remains: only the client of a waiting contender measures
-  /// that.
+  /// Length of the ExclusiveOptions::lock_delay that follows a lost hold; nullopt without a delay.
+  /// It is the whole length, not the time that remains: only the client of a waiting contender
+  /// measures that.
   std::optional<std::chrono::milliseconds> lock_delay = std::nullopt;
 
   /// Returns whether no contender holds or waits. That is also true during a lock delay if no

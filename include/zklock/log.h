@@ -20,14 +20,15 @@ enum class LogLevel { debug, info, warning, error };
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LogLevel level);
 
 /// Receives the log, one call for each line, without a line end. The line is printable and has at
-/// most 1,024 bytes. A thread of the client calls the sink, one call at a time. The
-/// threads of clients that share a sink can call it at the same time. If the sink blocks, lines wait, at most 1,000 and 1,000 more about losses. Further lines are dropped and
-/// counted in a later line. No lock waits for the sink. An exception that it throws is dropped.
+/// most 1,024 bytes. A thread of the client calls the sink, one call at a time. The threads of
+/// clients that share a sink can call it at the same time. If the sink blocks, lines wait, at most
+/// 1,000 and 1,000 more about losses. Further lines are dropped and counted in a later line. No
+/// lock waits for the sink. An exception that it throws is dropped.
 ///
-/// Client::close() waits up to one second for the sink to take waiting lines. It drops the rest, and all waiting lines if the sink itself calls close(). No
-/// call begins after close() has closed the client. But a call that is under way can outlast
-/// close() and the destructor of the Client. So a sink should own what it uses, for example by a
-/// shared_ptr.
+/// Client::close() waits up to one second for the sink to take waiting lines. It drops the rest,
+/// and all waiting lines if the sink itself calls close(). No call begins after close() has closed
+/// the client. But a call that is in flight can outlast close() and the destructor of the Client.
+/// So a sink should own what it uses, for example by a shared_ptr.
 ///
 /// Lines about holds and acquires have the form
 /// @code

@@ -19,8 +19,8 @@
 
 namespace zklock {
 
-/// How an acquiring call ended. Not counted are a call that nests, and one that is refused before it
-/// contends, for example because of its options.
+/// How an acquiring call ended. Not counted are a call that nests, and one that is refused before
+/// it contends, for example because of its options.
 ///
 /// | end       | the call ended                                                              |
 /// |-----------|-----------------------------------------------------------------------------|

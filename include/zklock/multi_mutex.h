@@ -61,7 +61,7 @@ class ZKLOCK_EXPORT LockPart {
 /// @endcode
 ///
 /// A call acquires the paths in their sorted order, whatever the order in the constructor. So the
-/// calls of any MultiMutexes, with any paths, never wait for each other in a circle. That holds
+/// calls of any MultiMutexes, with any paths, never wait for each other in a cycle. That holds
 /// only for threads that hold no other lock when they call. A thread that holds a path, and then
 /// acquires a path that sorts before it, with any class, can deadlock. A std::scoped_lock over
 /// several MultiMutexes does not deadlock: if an attempt at one of them fails, it releases the

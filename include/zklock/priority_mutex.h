@@ -38,9 +38,9 @@ struct PriorityOptions {
   /// to 10. Functions with a weight argument use that instead, if it is set.
   int weight = 5;
   /// A contender that is n units heavier overtakes an earlier one only if its sequence number is
-  /// higher by less than n * ageing. If it is higher by exactly n * ageing, the earlier one is first.
-  /// So `ageing` counts sequence numbers, not time. From its arrival to its grant, a contender uses
-  /// two sequence numbers, or three with a lock delay.
+  /// higher by less than n * ageing. If it is higher by exactly n * ageing, the earlier one is
+  /// first. So `ageing` counts sequence numbers, not time. From its arrival to its grant, a
+  /// contender uses two sequence numbers, or three with a lock delay.
   /// Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
   /// contenders on the path must use the same value.
   std::optional<int> ageing = 100;

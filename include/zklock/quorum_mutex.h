@@ -84,7 +84,7 @@ inline LockOptions::operator QuorumOptions() const {
 ///
 /// Any two majorities share an ensemble, and that ensemble grants only one of them.
 ///
-/// Contenders do not wait for each other in a circle, even if they have skipped different
+/// Contenders do not wait for each other in a cycle, even if they have skipped different
 /// ensembles. A contender waits only for an ensemble that is later in the order than all that it
 /// holds. Before it returns to an earlier one, it releases everything. Suppose that A waits for an
 /// ensemble that B holds. Then A holds only earlier ones, and B waits only for a later one, so

@@ -105,8 +105,8 @@ struct SurveyPage {
 /// and requests_per_second limits their rate. No watch is set, and nothing is written. The object
 /// stores the names of the children that it has not entered yet: about 50 bytes for each. It stores
 /// at most 8 KB of each contender's data. The reply for a directory of 100,000 znodes has some
-/// megabytes and delays the client's heartbeats. So a survey of a large tree needs a Client that has
-/// no holds.
+/// megabytes and delays the client's heartbeats. So a survey of a large tree needs a Client that
+/// has no holds.
 /// Source: modelled on `etcdctl get --prefix` with a limit and a continuation.
 ///
 /// Thread-safety: any thread may use an object, but not several threads at the same time.
@@ -153,29 +153,29 @@ struct WaitStep {
   Participant blocker;
 };
 
-/// A circle of owners that wait for each other. The blocker of a step and the waiter of the next
+/// A cycle of owners that wait for each other. The blocker of a step and the waiter of the next
 /// step have the same owner.
 ///
 /// Thread-safety: a value.
 struct LockCycle {
-  /// The steps, in the order of the circle.
+  /// The steps, in the order of the cycle.
   std::vector<WaitStep> steps;
-  /// true: each waiter and blocker is Participant::thread_bound. The thread of each owner is blocked
-  /// in lock(), and no other thread can unlock for it. So only a loss ends the circle. false: the
-  /// circle may also end by a deadline, or by a thread that releases a Hold.
+  /// true: each waiter and blocker is Participant::thread_bound. The thread of each owner is
+  /// blocked in lock(), and no other thread can unlock for it. So only a loss ends the cycle.
+  /// false: the cycle may also end by a deadline, or by a thread that releases a Hold.
   bool is_certain = false;
 };
 
-/// Returns circles among these locks, the certain ones first. Not every circle is returned, but
-/// each owner that is in a circle is in at least one of them. Sends nothing and does not block.
+/// Returns cycles among these locks, the certain ones first. Not every cycle is returned, but
+/// each owner that is in a cycle is in at least one of them. Sends nothing and does not block.
 ///
-/// The locks were read one after the other, so a circle may never have existed. To make sure, read
+/// The locks were read one after the other, so a cycle may never have existed. To make sure, read
 /// its paths again, each with SurveyOptions::max_depth 0. If both surveys show the same znodes and
-/// tokens, and the holders still hold, the circle exists.
+/// tokens, and the holders still hold, the cycle exists.
 ///
 /// Owners are known by the texts of their znodes. Contenders of other libraries have none, and are
 /// left out. So are contenders that a Survey does not describe: set SurveyOptions::max_waiting to
-/// 1,000 or more. A hostile client can forge a circle.
+/// 1,000 or more. A hostile client can forge a cycle.
 [[nodiscard]] ZKLOCK_EXPORT std::vector<LockCycle> find_cycles(std::span<const SurveyedLock> locks);
 
 }  // namespace zklock

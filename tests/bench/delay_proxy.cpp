@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //   zklock_bench_delay MICROSECONDS PORT...
-// Listens on a loopback port for each PORT, and forwards every connection to that PORT. Each byte is
-// sent that long after its arrival, in both directions. Prints the ports on which it listens, in
+// Listens on a loopback port for each PORT, and forwards every connection to that PORT. Each byte
+// is sent that long after its arrival, in both directions. Prints the ports on which it listens, in
 // one line. One thread does all. The delay is equal for all bytes, so the bytes of all connections
-// are sent in the order of their arrival. FaultProxy of the test kit has faults, but it counts whole
-// milliseconds.
+// are sent in the order of their arrival. FaultProxy of the test kit has faults, but it counts
+// whole milliseconds.
 #include <array>
 #include <cerrno>
 #include <charconv>

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t kSequenceDigits = 10;
 
-/// Counts the releases under way.
+/// Counts the releases in flight.
 class Releases {
  public:
   void begin() { ++count_; }
@@ -45,7 +45,7 @@ class Releases {
   std::condition_variable none_;
 };
 
-/// A release under way. The C client needs its memory until the completion.
+/// A release in flight. The C client needs its memory until the completion.
 struct Release {
   Release(std::string node, Releases& all) : path(std::move(node)), releases(all) {
     zoo_set_op_init(&operations[0], path.c_str(), "released", 8, -1, nullptr);

@@ -9,7 +9,8 @@ namespace zklock::bench {
 double status_of_process(const std::string& key);
 
 /// The growth of the process's memory since the construction: of its resident memory or of its heap
-/// in use, whichever is larger. Resident memory alone would miss objects in free memory of the heap.
+/// in use, whichever is larger. Resident memory alone would miss objects in free memory of the
+/// heap.
 class MemoryGrowth {
  public:
   MemoryGrowth();

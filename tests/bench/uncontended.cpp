@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A free lock without other contenders, at one path or at ever new paths, and a lock that the thread
-// already holds.
+// A free lock without other contenders, at one path or at ever new paths, and a lock that the
+// thread already holds.
 #include <memory>
 #include <string>
 #include <utility>
@@ -60,8 +60,8 @@ class Free final : public Measure {
   const std::unique_ptr<Lock> lock_;
 };
 
-/// Times the call that acquires the lock of a new path. The parent of these paths exists. The server
-/// has confirmed the release of a lock before the next call begins.
+/// Times the call that acquires the lock of a new path. The parent of these paths exists. The
+/// server has confirmed the release of a lock before the next call begins.
 class Cold final : public Measure {
  public:
   Cold(const Params& params, Contestant& contestant)

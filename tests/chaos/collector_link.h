@@ -6,8 +6,8 @@
 
 namespace zklock::chaos {
 
-// A client's connection to the collector, which defines the lines. Ends the process if the collector is
-// unreachable.
+// A client's connection to the collector, which defines the lines. Ends the process if the
+// collector is unreachable.
 //
 // Thread-safety: all members may be called by any thread.
 class CollectorLink {

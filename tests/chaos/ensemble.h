@@ -26,8 +26,8 @@ struct ServerSettings {
   static ServerSettings of_seed(std::uint64_t seed);
 };
 
-// Three real servers with these settings, each of which can be isolated. The first member is slow to
-// notice that.
+// Three real servers with these settings, each of which can be isolated. The first member is slow
+// to notice that.
 //
 // Thread-safety: that of TestEnsemble.
 class Ensemble : public testing::TestEnsemble {

@@ -51,8 +51,8 @@ std::vector<std::string> contenders(RawClient& raw, const std::string& path) {
   return names;
 }
 
-// Returns the zxid of the contender's fencing token. A downgrade keeps the token, and creates another
-// znode with the token in its data.
+// Returns the zxid of the contender's fencing token. A downgrade keeps the token, and creates
+// another znode with the token in its data.
 std::int64_t token_zxid(const std::string& data, std::int64_t czxid) {
   constexpr std::string_view kKey = "\ntoken=";
   const auto found = data.find(kKey);

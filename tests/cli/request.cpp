@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests the release of a lock, or prints the value that a leader has proclaimed, for the tests of
-// the command.
+// Requests the release of a lock, or prints the value that a leader has proclaimed, for the tests
+// of the command.
 //
 //   zklock_cli_request HOSTS PATH request|force|value
 #include <chrono>

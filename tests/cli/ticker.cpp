@@ -3,9 +3,9 @@
 //
 //   zklock_cli_ticker DIR MODE
 //
-// Makes DIR/$ZKLOCK_TOKEN, and writes two times of CLOCK_BOOTTIME in nanoseconds there: of its first
-// tick, and of its latest one. A tick comes each 200 us. The file is mapped into memory, so it
-// survives SIGKILL. SIGUSR1 ends the program with exit code 0. MODE says what SIGTERM does.
+// Makes DIR/$ZKLOCK_TOKEN, and writes two times of CLOCK_BOOTTIME in nanoseconds there: of its
+// first tick, and of its latest one. A tick comes each 200 us. The file is mapped into memory, so
+// it survives SIGKILL. SIGUSR1 ends the program with exit code 0. MODE says what SIGTERM does.
 //
 // | mode   | SIGTERM                                                                     |
 // |--------|-----------------------------------------------------------------------------|

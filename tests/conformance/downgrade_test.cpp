@@ -165,7 +165,7 @@ TEST_F(DowngradeTest, DuringAndAfterTheDowngrade_TransactionsCommit) {
     GuardedTransaction before(held.reading);
     before.set("/data", std::to_string(i));
     held.writing.release();
-    before.commit(kTestTimeout);  // the downgrade is under way
+    before.commit(kTestTimeout);  // the downgrade is in flight
     EXPECT_EQ(raw().get_data("/data").data, std::to_string(i));
     EXPECT_TRUE(client_->flush(kTestTimeout));
     GuardedTransaction after(held.reading);

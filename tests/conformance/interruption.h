@@ -10,8 +10,8 @@
 
 namespace zklock::testing {
 
-// Runs `call` in a boost::thread that is interrupted at once. Returns whether the interruption ended
-// it. Throws what else `call` throws.
+// Runs `call` in a boost::thread that is interrupted at once. Returns whether the interruption
+// ended it. Throws what else `call` throws.
 template <class Call>
 bool ends_by_interruption(Call call) {
   std::promise<bool> interrupted;

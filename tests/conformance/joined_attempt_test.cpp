@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call that waits can join a single attempt of its owner that is under way. It still waits after
+// A call that waits can join a single attempt of its owner that is in flight. It still waits after
 // that attempt has failed. It can be stopped and interrupted, and only its own deadline ends it.
 #include <atomic>
 #include <fstream>

@@ -31,7 +31,7 @@ TEST_F(Election, WithdrawnWhileItLeads_ZnodeRemainsUntilReturn) {
   ASSERT_TRUE(reaches_nodes(2));
   first.withdraw();
   EXPECT_FALSE(first.has_leadership());
-  EXPECT_TRUE(client_->flush(kTestTimeout));  // no delete is under way
+  EXPECT_TRUE(client_->flush(kTestTimeout));  // no delete is in flight
   EXPECT_EQ(raw().exists(path).rc, ZOK);
   EXPECT_EQ(overlaps_.calls(), 1U);
   gate.open();

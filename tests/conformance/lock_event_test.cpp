@@ -240,7 +240,7 @@ TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
     });
   }();
   gate.open();
-  EXPECT_TRUE(get(destroyed)) << "it waits for the call that is under way";
+  EXPECT_TRUE(get(destroyed)) << "it waits for the call that is in flight";
   hold.release();
   EXPECT_TRUE(client_->flush(kTestTimeout));
   mutex_.lock();

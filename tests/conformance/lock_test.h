@@ -98,7 +98,8 @@ class Realm {
   }
   std::unique_ptr<Client> connect() const { return connect(options()); }
 
-  // Returns the raw client. It uses paths below the chroot, as the clients do. Any thread can call it.
+  // Returns the raw client. It uses paths below the chroot, as the clients do. Any thread can call
+  // it.
   RawClient& raw() {
     const std::lock_guard guard(raw_mutex_);
     if (!raw_) raw_.emplace(chroot_.hosts());

@@ -150,7 +150,8 @@ TEST_F(NoThreadsTest, ListenerWithExecutor_RunsOnTheExecutor) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-// close() waits at most one second for the callbacks of losses, which is too short on a busy machine.
+// close() waits at most one second for the callbacks of losses, which is too short on a busy
+// machine.
 TEST_F(NoThreadsTest, ClientIsClosed_LossComesBeforeTheSessionEnds) {
   std::atomic<bool> was_there = false;
   for (int attempt = 0; attempt < 8 && !was_there; ++attempt) {

@@ -27,7 +27,7 @@ class ObjectExecutor : public LockTest {
     has_let_go_ = true;
     go_on_.count_down();
   }
-  // Checks that the destructor of `object` waits for the executor call that is under way.
+  // Checks that the destructor of `object` waits for the executor call that is in flight.
   template <class Object>
   void expect_destruction_waits_for_the_call(std::unique_ptr<Object> object) {
     EXPECT_TRUE(eventually([this] { return entered_.load(); }, kTestTimeout));

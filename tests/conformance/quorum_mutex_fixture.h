@@ -38,7 +38,8 @@ class Quorum : public ::testing::Test {
   static void SetUpTestSuite() { of_all_tests_ = std::make_unique<Servers>(); }
   static void TearDownTestSuite() { of_all_tests_.reset(); }
 
-  // The test before may have left servers dead or paused, and znodes of sessions that have not expired.
+  // The test before may have left servers dead or paused, and znodes of sessions that have not
+  // expired.
   void SetUp() override {
     for (TestServer& server : servers_) server.start();  // all at once
     for (TestServer& server : servers_) {

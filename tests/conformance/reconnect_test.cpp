@@ -75,7 +75,7 @@ TEST_F(Reconnect, ServerPaused_HoldIsLostAtLeaseEnd) {
   auto loss = lost.get_future();
   get(loss);
   server_.resume();
-  EXPECT_TRUE(becomes_empty());  // also if the session still lives
+  EXPECT_TRUE(becomes_empty());  // even if the session still lives
 }
 
 TEST_F(Reconnect, NoServerForSessionTimeout_NotifiesLost) {

@@ -21,8 +21,8 @@ class SessionTimeout : public OwnServerTest {
     return connect(settings);
   }
 
-  // Expects a lease of two thirds of `granted` at most. It begins when a request is sent, so on a busy
-  // machine a single one may be short.
+  // Expects a lease of two thirds of `granted` at most. It begins when a request is sent, so on a
+  // busy machine a single one may be short.
   static void expect_lease_of(Client& client, std::chrono::milliseconds granted) {
     EXPECT_EQ(client.session_timeout(), granted);
     ReentrantMutex mutex(client, kPath);

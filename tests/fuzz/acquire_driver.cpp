@@ -237,7 +237,7 @@ void AcquireDriver::removal(const AcquireEffect& effect) {
   require(effect.session != SessionId{}, "a node is removed on its session");
   const bool is_own = own_ && effect.text == own_->name;
   if (!is_own && DelayMarker::parse(effect.text)) return;
-  require(is_own, "only the own znode is deleted", effect.text);
+  require(is_own, "only the contender's znode is deleted", effect.text);
   require(effect.session == own_->session, "on the node's session");
   require(!std::exchange(own_->removed, true), "once");
   own_->is_deleted = true;
@@ -247,7 +247,7 @@ void AcquireDriver::check_grant(const AcquireEffect& effect) {
   require(!gave_up_ && !failed_, "no grant after a failure or withdrawal");
   require(own_.has_value(), "no grant without a node");
   require(fsm_.node().name() == own_->name && fsm_.node().token() == own_->token,
-          "of the own node");
+          "of the contender's znode");
   require(fsm_.node().session() == own_->session && effect.session == own_->session,
           "and its session");
   require(!own_->removed, "which is not being removed");

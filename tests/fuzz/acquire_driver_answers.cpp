@@ -11,7 +11,7 @@ namespace zklock::fuzz {
 using namespace core;
 using State = AcquireState;
 
-/// Records that this answer implies the deletion of the own znode.
+/// Records that this answer implies the deletion of the contender's znode.
 void AcquireDriver::note_deletion(Status status) {
   const StatusSort sort = sort_of(status);
   const bool is_deleted = sort == StatusSort::session || sort == StatusSort::client_ended ||

@@ -46,7 +46,7 @@ TEST(ZkCoordinatorClose, CloseWithRequestsInFlight_RepliesOnceToEach) {
   const TestChroot chroot(SharedServer::hosts());
   ASSERT_EQ(RawClient(chroot.hosts()).create("/p").rc, ZOK);
   constexpr int kRequests = 200;
-  // close() waits up to one second for requests under way. If that is too short, the servers may
+  // close() waits up to one second for requests in flight. If that is too short, the servers may
   // not receive the end of the session.
   std::set<std::int64_t> slow_sessions;
   for (int round = 0; round < 50; ++round) {

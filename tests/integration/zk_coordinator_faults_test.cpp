@@ -209,8 +209,8 @@ TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
   server_options.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
   const auto server = serving(server_options);
   Probe probe(server->hosts());
-  // The server closes the connection. If it has not read the request by then, the network can drop its
-  // refusal, and the client connects again.
+  // The server closes the connection. If it has not read the request by then, the network can drop
+  // its refusal, and the client connects again.
   Reply first;
   std::size_t attempts = 0;
   do {

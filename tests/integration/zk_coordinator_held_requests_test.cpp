@@ -114,7 +114,7 @@ TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
     ids.push_back(probe.send(i + 2, rq::CountChildren{"/"}));
   }
   server->kill();
-  ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "under way, or only at once";
+  ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "in flight, or only at once";
   const auto is_abandoned = [](int tag) { return tag % (3 * kEvery) == 1; };
   for (int tag = 0; tag < 3 * kOfEach; ++tag) {
     const auto id = ids[static_cast<std::size_t>(tag)];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks that block all threads for them: the others wait, the log says so, and the metrics count them.
+// Callbacks that block all threads for them: the others wait, the log says so, and the metrics
+// count them.
 #include <atomic>
 #include <chrono>
 #include <functional>

@@ -87,10 +87,11 @@ pid_t thread_of(int descriptor) {
   return static_cast<pid_t>(std::strtol(path.data() + task + kTask.size(), nullptr, 10));
 }
 
-// A look reads the threads in the order of their start. When it has read the first one, the last one
-// wakes the first one and sleeps. So the look finds each thread asleep, and only the next look finds
-// the first one awake. The threads between the two make the look long. In a round in which the last
-// thread gets no processor in time, the first look finds that thread awake. Then another round follows.
+// A look reads the threads in the order of their start. When it has read the first one, the last
+// one wakes the first one and sleeps. So the look finds each thread asleep, and only the next look
+// finds the first one awake. The threads between the two make the look long. In a round in which
+// the last thread gets no processor in time, the first look finds that thread awake. Then another
+// round follows.
 TEST(ThreadsAtRest, WakePassesTheLook_IsNoRest) {
   constexpr int kBetween = 300;
   constexpr int kMostRounds = 10'000;

@@ -28,6 +28,13 @@ class CallTextsTest : public PathLockTest {
     const Node* const node = ensemble().find(LockWorld::kPath + ("/" + node_of(client)));
     return core::ZnodeData::parse(node->data).value();
   }
+  template <class Body>
+  static void on_thread(const char* name, Body body) {
+    std::thread([name, &body] {
+      ::pthread_setname_np(::pthread_self(), name);
+      body();
+    }).join();
+  }
   void expect_note(std::size_t client, const std::string& note) {
     EXPECT_EQ(data_of(client).label, "catalog");
     EXPECT_EQ(data_of(client).note, note);
@@ -81,11 +88,10 @@ TEST_F(CallTextsTest, CallThatJoinedAttempt_HasItsOwnNoteAndThread) {
   const auto holds = granted(1);
   std::size_t attempt = 0;
   std::size_t joins = 0;
-  std::thread([&] {
-    ::pthread_setname_np(::pthread_self(), "caller");
+  on_thread("caller", [&] {
     attempt = lock_.acquire(0, with_note("attempt", {.owner = owner, .timeout = Duration::zero()}));
     joins = lock_.acquire(0, with_note("patient", {.owner = owner}));
-  }).join();
+  });
   run();
   expect_ended_with_nothing(attempt);
   expect_note(0, "patient");
@@ -93,6 +99,41 @@ TEST_F(CallTextsTest, CallThatJoinedAttempt_HasItsOwnNoteAndThread) {
   release(holds);
   EXPECT_TRUE(is_granted(joins));
   release(joins);
+  expect_rest();
+}
+
+// Its lock node is made when the session has ended, on another thread.
+TEST_F(CallTextsTest, CallBehindALockNode_KeepsItsThread) {
+  const core::CohortPolicy shares{.batch = 8};
+  const auto holds = granted(0, {.local = shares});
+  std::size_t behind = 0;
+  on_thread("behind", [&] { behind = lock_.acquire(0, {.local = shares}); });
+  run();
+  EXPECT_FALSE(lock_.call(behind).granted());
+  lock_.world().expire(0);
+  run();
+  release(holds);  // it was lost
+  EXPECT_TRUE(is_granted(behind));
+  EXPECT_EQ(data_of(0).thread, "behind");
+  release(behind);
+  expect_rest();
+}
+
+// A retained lock znode needs no thread's name. But here its lease has lapsed, unnoticed.
+TEST_F(CallTextsTest, CallAfterAPause_NamesItsThread) {
+  const core::CohortPolicy kept{.keep_idle_for = 1h};
+  lock_.use(0);
+  release(granted(0, {.local = kept}));
+  lock_.world().pause(0);
+  lock_.world().run_for(8s);
+  std::size_t after = 0;
+  on_thread("after", [&] { after = lock_.acquire(0, {.local = kept}); });
+  lock_.world().resume(0);
+  lock_.world().run_for(5s);
+  EXPECT_TRUE(is_granted(after));
+  EXPECT_EQ(data_of(0).thread, "after");
+  release(after);
+  lock_.end_use(0);
   expect_rest();
 }
 

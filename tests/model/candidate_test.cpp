@@ -136,7 +136,8 @@ TEST_F(CandidateTest, NextNameTaken_ContendsUntilZnodeIsDeleted) {
   run_until_it_leads();
 }
 
-// The callback runs in no deferred task of the engine mutex, or the end of the call would follow it.
+// The callback runs in no task of the outbox, or the end of the call would follow
+// it.
 TEST_F(CandidateTest, CallInStopCallback_EndsWithinIt) {
   contend(false);
   run_until_it_leads();

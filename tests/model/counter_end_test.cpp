@@ -119,8 +119,8 @@ TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
     storm({std::nullopt, 0s, 5ms}, 1, seed);
     // No client creates a znode twice before the path is recreated. The other clients' creates are
     // in flight.
-    const std::size_t under_way = 2 * lock_.world().clients() * kCallsPerClient;
-    EXPECT_LE(nodes_created(), under_way + 2 * static_cast<std::size_t>(counter())) << seed;
+    const std::size_t in_flight = 2 * lock_.world().clients() * kCallsPerClient;
+    EXPECT_LE(nodes_created(), in_flight + 2 * static_cast<std::size_t>(counter())) << seed;
     EXPECT_LT(counter(), 1'000) << seed;
     expect_rest();
   }

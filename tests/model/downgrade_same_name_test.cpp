@@ -181,7 +181,7 @@ TEST_F(DowngradeSameName, PathIsKept_HolderReads) {
   }
 }
 
-// The first transaction after a reconnect: nothing has shown the own znode since.
+// The first transaction after a reconnect: nothing has shown the contender's znode since.
 TEST_F(DowngradeSameName, BeginsAfterReconnect_SparesOther) {
   const Owner owner = Owner::unique();
   const auto writes = granted(0, LockWorld::to_write(owner));

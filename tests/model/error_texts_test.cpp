@@ -225,7 +225,7 @@ const std::vector<Row>& rows() {
       {"ZnodeOfHoldDeleted",
        [](auto& t) {
          return t.after_loss([&] {
-           t.run_for(1s);  // until the watch on the own znode is set
+           t.run_for(1s);  // until the watch on the contender's znode is set
            EXPECT_EQ(t.ensemble().remove(t.lock_.call(1).node), Status::ok);
          });
        },
@@ -250,7 +250,7 @@ const std::vector<Row>& rows() {
          const std::size_t call = t.waiting(0, {.queue_again = false});
          EXPECT_EQ(t.ensemble().remove(std::string(LockWorld::kPath) + "/lock-0000000002"),
                    Status::ok);
-         t.run_for(10s);  // until the watch on the own znode is set
+         t.run_for(10s);  // until the watch on the contender's znode is set
          return call;
        },
        "another client deleted the waiting znode lock-0000000002; acquire again [node_deleted]"},

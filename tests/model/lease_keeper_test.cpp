@@ -330,8 +330,8 @@ TEST_F(Keeper, VerySlowReplyAfterIdleTime_GrantsWithinOneRound) {
   expect_rest();
 }
 
-// The first call that fails is notified before the last lock node is. So it can end those calls whose
-// lock nodes are next. Each call is behind one of another client.
+// The first call that fails is notified before the last lock node is. So it can end those calls
+// whose lock nodes are next. Each call is behind one of another client.
 TEST_F(Keeper, ManyLockNodes_AreNotifiedInSlices) {
   std::vector<std::size_t> others{granted(1)};
   std::vector<std::shared_ptr<detail::PendingAcquire>> calls;

@@ -321,7 +321,7 @@ TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   release_node(holder);
   while (lock_.nodes().size() > 1) lock_.world().run({Step::Kind::serve, 0});
   while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
-  ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is under way";
+  ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is in flight";
   for (const auto& name : lock_.nodes()) {
     ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
   }

@@ -19,7 +19,8 @@ TEST_F(LockDelay, Delay_CostsOneRoundTripAtGrant) {
   const auto call = granted(0, delayed());
   EXPECT_EQ(client(0).requests(), 4U);
   EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
-  EXPECT_EQ(client(0).requests(Kind::get), 1U) << "and behind it, whether that was the own node";
+  EXPECT_EQ(client(0).requests(Kind::get), 1U)
+      << "and behind it, whether that was the client's own znode";
   EXPECT_EQ(markers(), 1U);
   reset_counts();
   release(call);

@@ -62,7 +62,7 @@ TEST_F(LossReasonTest, QuorumDoesNotAnswer_LeaseHasExpired) {
 
 TEST_F(LossReasonTest, ZnodeDeleted_IsTheReason) {
   const auto call = granted(0);
-  run_for(1s);  // after a tick the own znode is watched
+  run_for(1s);  // after a tick the contender's znode is watched
   ASSERT_EQ(ensemble().remove(lock_.call(call).node), Status::ok);
   run();
   EXPECT_EQ(reason(call), LossReason::node_deleted);

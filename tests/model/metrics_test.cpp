@@ -209,7 +209,7 @@ TEST_F(MetricsModel, SessionExpired_IsTheReason) {
 
 TEST_F(MetricsModel, ZnodeDeleted_IsTheReason) {
   const auto call = granted(0, labelled());
-  run_for(1s);  // after a tick the own znode is watched
+  run_for(1s);  // after a tick the contender's znode is watched
   ASSERT_EQ(ensemble().remove(lock_.call(call).node), Status::ok);
   run();
   expect_loss(2);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The production path lock on the simulated ensemble: deadlines, single attempts and cancelled calls.
+// The production path lock on the simulated ensemble: deadlines, single attempts and cancelled
+// calls.
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"

@@ -90,8 +90,8 @@ class PathLockTest : public ::testing::Test {
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) client(c).reset_counts();
   }
   void SetUp() override {
-    // In the steady state the path exists, because the first lock created it, and the clients expect
-    // that.
+    // In the steady state the path exists, because the first lock created it, and the clients
+    // expect that.
     lock_.connect_all();
     release(granted(0));
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) expect_existing_paths(c);

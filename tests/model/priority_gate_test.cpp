@@ -145,7 +145,8 @@ TEST_F(Gate, TwoPassTogether_FirstIsGrantedFirst) {
 // ---- calls that join a contender ---------------------------------------------------------------
 
 // A single attempt passes the gate, but another contender is ahead of it. A call that joined it and
-// can wait then waits at the gate. It is behind the heavier contenders, by the weight of its own call.
+// can wait then waits at the gate. It is behind the heavier contenders, by the weight of its own
+// call.
 TEST_F(Gate, CallThatJoinedSingleAttempt_WaitsAtGate) {
   for (const std::int32_t weight : {2, 9}) {
     const Owner owner = Owner::unique();

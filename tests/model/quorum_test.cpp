@@ -95,9 +95,9 @@ class QuorumModel : public ::testing::Test {
   std::size_t parts_held_ = 0;
 };
 
-// The deadline passes at a reading of the clock, after the call has checked it and before the request
-// for the unreachable part begins. That request must not become a single attempt, which would last
-// for the connection timeout.
+// The deadline passes at a reading of the clock, after the call has checked it and before the
+// request for the unreachable part begins. That request must not become a single attempt, which
+// would last for the connection timeout.
 TEST_F(QuorumModel, DeadlinePassesBeforePartIsRequested_EndsByDeadline) {
   replace_composite({.needed = kEnsembles});
   world().disconnect(1);

@@ -84,7 +84,7 @@ TEST_F(SameNameOneClient, IdleZnodeOfEarlierPath_IsNotHandedOff) {
   expect_rest();
 }
 
-// No watch event shows it: the own znode is not watched yet.
+// No watch event shows it: the contender's znode is not watched yet.
 TEST_F(SameNameOneClient, NextZnodeIsOfLaterPath_NewestHoldIsLost) {
   const auto old = granted(0);
   remove_path();
@@ -106,7 +106,7 @@ TEST_F(SameNameOneClient, UnreadableZnodeOfNextPermit_IsSpared) {
   expect_next_is_spared(LockWorld::permits(1, 2));
 }
 
-// The delete of an old znode deletes the second new one. Both creates were under way before the
+// The delete of an old znode deletes the second new one. Both creates were in flight before the
 // first reply showed that the path was recreated.
 TEST_F(SameNameOneClient, DeleteUnderWay_SecondNewZnodeIsSearched) {
   const auto a = granted(0, LockWorld::shared_permits(1, 2));

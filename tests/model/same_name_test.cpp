@@ -16,8 +16,8 @@ using Kind = OperationKind;
 
 class SameName : public SameNameTest {
  protected:
-  /// Client 0 moves to the queue, but the reply is lost. The path is deleted and recreated. Client 1
-  /// gets the znode at the gate with the old name, behind the holder at client 2.
+  /// Client 0 moves to the queue, but the reply is lost. The path is deleted and recreated. Client
+  /// 1 gets the znode at the gate with the old name, behind the holder at client 2.
   void set_up_lost_move() {
     moving_ = lock_.acquire(0, LockWorld::at_gate(5));
     run_only(0, [&] { return lock_.nodes().size() == 1; });

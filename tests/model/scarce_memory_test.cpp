@@ -85,7 +85,8 @@ TEST_F(ScarceMemory, NewLockObject_ThrowsOrIsMade) {
   EXPECT_TRUE(lock_.core(0).metrics().pending_deletes == 0) << "the client still works";
 }
 
-// A release that stopped halfway would leave the znode, and with it the lock, until the session ends.
+// A release that stopped halfway would leave the znode, and with it the lock, until the session
+// ends.
 TEST_F(ScarceMemory, Unlock_ReleasesOrEndsTheProcess) {
   const Owner owner = Owner::unique();
   granted(0, {.owner = owner});

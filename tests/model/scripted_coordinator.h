@@ -8,8 +8,8 @@
 
 namespace zklock::model {
 
-/// A coordinator without a session and without watches. A test derives from it, and answers the requests in
-/// submit().
+/// A coordinator without a session and without watches. A test derives from it, and answers the
+/// requests in submit().
 class ScriptedCoordinator : public client::Coordinator {
  public:
   void start(client::SessionObserver& /*observer*/) override {}

@@ -27,8 +27,8 @@ namespace zklock::model {
 
 using namespace std::chrono_literals;
 
-/// Servers that reply at once from the tree of a simulated ensemble. They fail at every request that
-/// is no plain read.
+/// Servers that reply at once from the tree of a simulated ensemble. They fail at every request
+/// that is no plain read.
 class TreeServers final : public ScriptedCoordinator {
  public:
   TreeServers(SimEnsemble& ensemble, ManualTime& time) : ensemble_(ensemble), time_(time) {}

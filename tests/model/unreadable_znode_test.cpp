@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients have no READ permission on the znodes of other clients: AclPolicy::creator_all(), and other
-// credentials. Each test runs with both rules of the servers for exists.
+// Clients have no READ permission on the znodes of other clients: AclPolicy::creator_all(), and
+// other credentials. Each test runs with both rules of the servers for exists.
 #include <cstddef>
 #include <string>
 
@@ -163,7 +163,7 @@ TEST_P(UnreadableZnode, OtherRuleAndDeletedWhileDisconnected_IsGranted) {
   expect_rest();
 }
 
-// ---- the own znode -----------------------------------------------------------------------------
+// ---- its own znode -----------------------------------------------------------------------------
 
 TEST_P(UnreadableZnode, OfHolder_IsLostWhenItIsDeleted) {
   const auto held = granted(0);

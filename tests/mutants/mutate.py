@@ -10,7 +10,7 @@
 
 A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
 
-    in zklock/core/acquire_fsm_recovery.cpp, AcquireFsm::on_inspected
+    in zklock/core/acquire_fsm_steps.cpp, AcquireFsm::on_inspected
     - data->attempt != attempt_.text() || answer.ephemeral_owner != node_.create_session()
     + data->attempt != attempt_.text()
 

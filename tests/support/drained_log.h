@@ -11,8 +11,8 @@
 
 namespace zklock::client {
 
-/// A log with a thread of its own, for a coordinator without a client. The destructor blocks until all
-/// lines are written. REQUIRES: the coordinator is closed before it.
+/// A log with a thread of its own, for a coordinator without a client. The destructor blocks until
+/// all lines are written. REQUIRES: the coordinator is closed before it.
 class DrainedLog {
  public:
   explicit DrainedLog(const ClientOptions& options) : log_(make_log(options, thread_)) {}

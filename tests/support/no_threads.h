@@ -10,8 +10,8 @@
 
 namespace zklock::testing {
 
-// During its lifetime this process cannot create a thread: the default stack size is too large. So the
-// C client cannot either.
+// During its lifetime this process cannot create a thread: the default stack size is too large. So
+// the C client cannot either.
 class NoThreads {
  public:
   NoThreads() {

@@ -5,9 +5,10 @@
 
 namespace zklock::testing {
 
-/// During its lifetime, the thread that created it can start `available` threads. Each further attempt fails
-/// as if the system had no more. Other threads are not affected. REQUIRES: scarce_threads.cpp, which
-/// replaces pthread_create() and pthread_join(), is compiled into the program.
+/// During its lifetime, the thread that created it can start `available` threads. Each further
+/// attempt fails as if the system had no more. Other threads are not affected. REQUIRES:
+/// scarce_threads.cpp, which replaces pthread_create() and pthread_join(), is compiled into the
+/// program.
 ///
 /// Thread-safety: for the thread that created it; one object at a time in the process.
 class ScarceThreads {

@@ -11,9 +11,9 @@
 
 namespace zklock::testing {
 
-// Starts the server if it has ended. Resumes it if it is paused. An earlier test may have left it in
-// either state. Blocks until it serves. Throws std::runtime_error, with the log of the server, if it
-// does not serve within a minute.
+// Starts the server if it has ended. Resumes it if it is paused. An earlier test may have left it
+// in either state. Blocks until it serves. Throws std::runtime_error, with the log of the server,
+// if it does not serve within a minute.
 void serve(TestServer& server);
 
 // Two standalone servers for all tests of a binary. The tests that stop, pause or overload a server

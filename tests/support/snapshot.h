@@ -8,8 +8,9 @@
 
 namespace zklock::testing {
 
-// Returns the JVM flags of a server whose snapshots set_sequence_counter() can change. Without them,
-// a snapshot has a second checksum behind its digest, and one behind its last zxid (since 3.9.0).
+// Returns the JVM flags of a server whose snapshots set_sequence_counter() can change. Without
+// them, a snapshot has a second checksum behind its digest, and one behind its last zxid (since
+// 3.9.0).
 std::vector<std::string> plain_snapshot_flags();
 
 // Sets the sequence counter of `path` (with the chroot) in the newest snapshot of a server. A test

@@ -78,7 +78,8 @@ TEST_F(TlsTest, LinesOfTheCClient_GoToTheLog) {
   ::testing::internal::CaptureStderr();
   Client client(logged);
   EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
-  // The C client is silent until zookeeper_init_ssl returns. So its next line is that of the lost connection.
+  // The C client is silent until zookeeper_init_ssl returns. So its next line is that of the lost
+  // connection.
   expire_session(SharedServer::hosts(), client.session_id());
   EXPECT_TRUE(eventually([&log] { return log->contains("zk retcode="); })) << log->text();
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");

@@ -96,7 +96,7 @@ TEST(AcquireDelay, LockDelay_MarksBeforeEveryKindOfGrant) {
   confirmed.start();
   confirmed.created(5);
   EXPECT_EQ(confirmed.counted(1, false), "check_own @a")
-      << "without a valid lease, the own znode is checked first";
+      << "without a valid lease, the contender's znode is checked first";
   EXPECT_EQ(confirmed.checked(Status::ok), kMarkOwn);
   EXPECT_EQ(confirmed.marked(Status::ok), "grant @a");
 }

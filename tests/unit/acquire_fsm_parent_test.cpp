@@ -27,15 +27,15 @@ AcquireFsm listing_fsm(AcquireFsm::Policy policy = {}) {
   return fsm;
 }
 
-// The last change of the children was the create of its own znode. So the only child is its own
-// znode.
+// The last change of the children was the create of the contender's znode. So the only child is its
+// own znode.
 TEST(AcquireFsmParent, NoChangeSinceCreate_IsGrantedByTheCount) {
   AcquireFsm alone = created();
   EXPECT_EQ(describe(alone.on_counted({Status::ok, kSessionA, {kTokenOfCreate}, 1}, true)),
             "grant @a");
 }
 
-// A child was deleted since. It can have been a predecessor or its own znode.
+// A child was deleted since. It can have been a predecessor or the contender's znode.
 TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
   for (const FencingToken last : {kOlder, kYounger}) {
     AcquireFsm fsm = created();
@@ -71,8 +71,8 @@ TEST(AcquireFsmParent, PredecessorNewerThanOwnNode_ListsAgain) {
   }
 }
 
-// The znode was created by hand in the path of the own znode. The contender waits for it, and does
-// not take a write of it for a release.
+// The znode was created by hand in the path of the contender's znode. The contender waits for it,
+// and does not take a write of it for a release.
 TEST(AcquireFsmParent, NewerPredecessorListedAgain_IsWaitedFor) {
   const Children queue{node(4), node(5)};
   const std::string data = data_of("other");

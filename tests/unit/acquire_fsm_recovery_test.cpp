@@ -148,7 +148,7 @@ TEST(AcquireParents, CreateBetweenFailures_ResetsTheLimit) {
   }
 }
 
-// ---- the own znode deleted by another program --------------------------------------------------
+// ---- its own znode deleted by another program --------------------------------------------------
 
 TEST(AcquireOwnNode, DeletedWithoutRequestInFlight_QueuesAgain) {
   EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id1.2");

@@ -266,7 +266,7 @@ class Steps {
       case State::granted:
       case State::ended: break;
     }
-    return "nothing is under way";
+    return "nothing is in flight";
   }
 
  private:

@@ -53,8 +53,8 @@ void Walk::count_up() {
   if (next_sequence_ < std::numeric_limits<std::int32_t>::max()) ++next_sequence_;
 }
 
-/// Children of one number and different prefixes can exist beside each other. Here they cannot, so the
-/// counter passes them.
+/// Children of one number and different prefixes can exist beside each other. Here they cannot, so
+/// the counter passes them.
 void Walk::pass_other_names(std::string_view prefix) {
   constexpr auto kLast = std::numeric_limits<std::int32_t>::max();
   for (auto other = nodes_.find(next_sequence_);

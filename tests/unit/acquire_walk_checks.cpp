@@ -17,8 +17,8 @@ void Walk::removal(const AcquireEffect& effect) {
   }
   const auto node = find(effect.text);
   if (node == nodes_.end()) return;  // deleted before
-  // The counter stays at its end. After the own znode was deleted by hand, another contender can
-  // get its name. A znode of that number never holds, so its deletion takes no lock.
+  // The counter stays at its end. After the contender's znode was deleted by hand, another
+  // contender can get its name. A znode of that number never holds, so its deletion takes no lock.
   if (!node->second.ours() && !is_usable({node->first})) return;
   if (node->second.session != effect.session) return blame("it removes on another session");
   if (++node->second.removes > 1) blame("it removes a node twice");

@@ -43,7 +43,7 @@ TEST(CohortBudget, QueryInFlight_NoSecondQuery) {
   EXPECT_TRUE(budget.is_count_due());
   EXPECT_FALSE(budget.is_counting());
   budget.on_count_requested();
-  EXPECT_FALSE(budget.is_count_due()) << "a count is under way";
+  EXPECT_FALSE(budget.is_count_due()) << "a count is in flight";
   EXPECT_TRUE(budget.is_counting());
   grant(budget, 1);
   budget.on_counted(true);

@@ -115,7 +115,7 @@ TEST_F(DeadlockDetectorTest, TwoThreads_LastOneIsTheVictim) {
   EXPECT_EQ(deadlock->text, thread_of(one_) +
                                 "holds it and waits for /b, which this owner holds; acquire both "
                                 "in one order, or with a MultiMutex");
-  EXPECT_FALSE(first->find()) << "a circle has one victim";
+  EXPECT_FALSE(first->find()) << "a cycle has one victim";
 }
 
 TEST_F(DeadlockDetectorTest, ThreeThreads_TextHasAllOfThem) {

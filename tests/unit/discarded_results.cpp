@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Not part of a program. check_discarded.cmake compiles this file and expects a warning in each line
-// with DISCARD: the result must not be ignored.
+// Not part of a program. check_discarded.cmake compiles this file and expects a warning in each
+// line with DISCARD: the result must not be ignored.
 #include <chrono>
 
 #include "zklock/zklock.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/epoch.h"
-
 #include <functional>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared object that contains a static zklock and hides its symbols. plugin_test.cpp loads and unloads
-// it.
+// A shared object that contains a static zklock and hides its symbols. plugin_test.cpp loads and
+// unloads it.
 #include "plugin.h"
 
 #include <stop_token>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared object that contains zklock is loaded and unloaded. This program itself does not link zklock.
+// A shared object that contains zklock is loaded and unloaded. This program itself does not link
+// zklock.
 #include "plugin.h"
 
 #include <future>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Not part of a program. The test short_calls compiles this file by the compiler of the build. It has each
-// public constructor and call that takes options. Each stands with one designated member, with none, with a
-// named object, and in short forms. g++ 12 also converts {.a = b} to types that are no aggregates.
+// Not part of a program. The test short_calls compiles this file by the compiler of the build. It
+// has each public constructor and call that takes options. Each stands with one designated member,
+// with none, with a named object, and in short forms. g++ 12 also converts {.a = b} to types that
+// are no aggregates.
 #include <chrono>
 #include <exception>
 #include <functional>

@@ -71,7 +71,8 @@ void split_empty_values(std::vector<std::string>& arguments, const TakesValue& t
          " `zklock --help` lists the commands");
 }
 
-/// Parses by CLI11. Returns an exit code if the program is to end now. `command`: its name, or empty.
+/// Parses by CLI11. Returns an exit code if the program is to end now. `command`: its name, or
+/// empty.
 std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
                          const std::string& command) {
   std::ranges::reverse(arguments);  // as CLI11 expects

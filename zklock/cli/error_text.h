@@ -15,8 +15,8 @@ namespace zklock::cli {
 /// own lines have already.
 [[nodiscard]] std::string text_of(const Error& error);
 
-/// Returns why the client has no connection: ": 127.0.0.1:1 refused the connection". Returns an empty
-/// text if that is unknown.
+/// Returns why the client has no connection: ": 127.0.0.1:1 refused the connection". Returns an
+/// empty text if that is unknown.
 [[nodiscard]] std::string connection_problem(const Client& client);
 
 }  // namespace zklock::cli

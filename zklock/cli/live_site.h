@@ -36,7 +36,8 @@ class LiveSite {
   LiveSite& operator=(const LiveSite&) = delete;
 
   HttpAnswer answer(std::string_view path, std::string_view query, WallTime now);
-  /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes long.
+  /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes
+  /// long.
   struct Data {
     std::shared_ptr<const Snapshot> snapshot;
     CycleMarks marks;

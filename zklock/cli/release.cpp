@@ -59,8 +59,8 @@ std::string node_of(const ReleaseOptions& options) {
   refuse("--node " + display_text(options.node) + " is not below the path");
 }
 
-/// The lock, and the contenders that are to release: the named one, else the first holder or, with --all,
-/// the first 100.
+/// The lock, and the contenders that are to release: the named one, else the first holder or, with
+/// --all, the first 100.
 struct Found {
   std::vector<Participant> targets;
   std::vector<Participant> holders;
@@ -126,8 +126,8 @@ std::string question(const ReleaseOptions& options, const std::vector<Participan
                               : "take its place in the queue away?");
 }
 
-/// Waits for a confirmation if there is harm. Then reads the targets again: meanwhile the path can have
-/// been recreated, with other contenders of these names.
+/// Waits for a confirmation if there is harm. Then reads the targets again: meanwhile the path can
+/// have been recreated, with other contenders of these names.
 void confirm(Client& client, const ReleaseOptions& options,
              const std::vector<Participant>& targets) {
   if (options.yes || !(options.force || options.evict)) return;

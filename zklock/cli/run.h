@@ -27,8 +27,8 @@
 
 namespace zklock::cli {
 
-/// A callback of a hold's loss that does not return before open(). So the client does not delete the
-/// znode while processes of the command run.
+/// A callback of a hold's loss that does not return before open(). So the client does not delete
+/// the znode while processes of the command run.
 ///
 /// Thread-safety: any thread.
 class LossGate {
@@ -47,7 +47,8 @@ class LossGate {
   bool is_open_ = false;
 };
 
-/// Returns the options of the client for a run. Throws: Failure if the system has no threads for it.
+/// Returns the options of the client for a run. Throws: Failure if the system has no threads for
+/// it.
 [[nodiscard]] ClientOptions run_client_options(const RunOptions& options);
 
 /// The surroundings of a Run, which outlive it.
@@ -62,8 +63,8 @@ struct RunParts {
 };
 
 /// Drives one `zklock run`, or one leadership of `zklock elect`: it carries out the effects of
-/// RunFsm. Each turn of its loop first reads the guardian's notices, then signals and tasks, and then
-/// looks at the clock. So an end of the command that is known already is not taken for a loss.
+/// RunFsm. Each turn of its loop first reads the guardian's notices, then signals and tasks, and
+/// then looks at the clock. So an end of the command that is known already is not taken for a loss.
 ///
 /// Thread-safety: one thread.
 class Run {

@@ -24,7 +24,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Returns nothing if the text is not a number from `least` to `most`.
+/// Returns std::nullopt if the text is not a number from `least` to `most`.
 std::optional<int> number(std::string_view text, int least, int most) {
   int value = 0;
   const char* const end = text.data() + text.size();

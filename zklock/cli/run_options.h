@@ -62,8 +62,8 @@ struct RunOptions {
 [[nodiscard]] RunOptions check_options(const RunArguments& arguments, const Settings& settings,
                                        const std::vector<std::string>& program);
 
-/// Returns the value of ZKLOCK_HELD for a command below a lock. `held`: the present value, which has
-/// one line for each lock that an ancestor of this process holds.
+/// Returns the value of ZKLOCK_HELD for a command below a lock. `held`: the present value, which
+/// has one line for each lock that an ancestor of this process holds.
 /// Throws: Failure with ExitCode::kData if the lock is among them.
 [[nodiscard]] std::string held_with(const std::string& held, const std::string& hosts,
                                     const std::string& path);

@@ -48,8 +48,8 @@ struct RunFacts {
 /// zklock/guides/command.md lists its fields.
 [[nodiscard]] std::string report_text(const RunFacts& facts);
 
-/// Returns the last line of a run whose command was ended for the sake of the lock, or whose lock was
-/// lost. Returns an empty text for every other run.
+/// Returns the last line of a run whose command was ended for the sake of the lock, or whose lock
+/// was lost. Returns an empty text for every other run.
 [[nodiscard]] std::string loss_text(const RunFacts& facts, Instant now);
 
 /// Returns the cause in parentheses, after a space: " (its session ended)".

@@ -19,8 +19,8 @@
 
 namespace zklock::cli {
 
-/// Makes the runs of one command. They have the signals, the guardian and the client in common. These
-/// are made in this order, because the client has threads.
+/// Makes the runs of one command. They have the signals, the guardian and the client in common.
+/// These are made in this order, because the client has threads.
 ///
 /// Thread-safety: one thread. REQUIRES: constructed while the process has one thread.
 class RunSession {
@@ -32,13 +32,13 @@ class RunSession {
   ~RunSession() = default;
 
   Client& client() noexcept { return client_; }
-  /// Makes one Run, and returns its facts at its end. Writes the report, if one is wanted. A repeated
-  /// run that was not granted does not overwrite the report of an earlier one.
+  /// Makes one Run, and returns its facts at its end. Writes the report, if one is wanted. A
+  /// repeated run that was not granted does not overwrite the report of an earlier one.
   const RunFacts& run(LockFunction acquire, std::function<void(RunState)> on_state = {});
   /// Returns whether the guardian has ended. Then no further command can be started.
   bool has_guardian_ended() const noexcept { return guardian_.has_ended(); }
-  /// Blocks for that time, or until the guardian ends. A signal that ends the session is returned at
-  /// once.
+  /// Blocks for that time, or until the guardian ends. A signal that ends the session is returned
+  /// at once.
   std::optional<int> pause(Duration time);
   /// Ends the guardian. Returns `exit_code`, or ends the process with it at once: without a
   /// confirmation of the release, closing the client could take long. The servers end the session

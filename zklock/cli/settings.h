@@ -21,8 +21,8 @@ struct GlobalOptions {
   bool verbose = false;
 };
 
-/// How to reach the servers. Each value comes from the command line, else from a variable, else from
-/// the configuration file.
+/// How to reach the servers. Each value comes from the command line, else from a variable, else
+/// from the configuration file.
 struct Settings {
   std::string hosts;
   std::optional<Duration> session_timeout;
@@ -36,8 +36,8 @@ struct Settings {
   bool verbose = false;
 };
 
-/// Reads the variables ZKLOCK_HOSTS, ZKLOCK_CONFIG, ZKLOCK_DIGEST_FILE and ZKLOCK_SESSION_TIMEOUT, and
-/// the configuration file. That file is `config`, else $XDG_CONFIG_HOME/zklock.conf, else
+/// Reads the variables ZKLOCK_HOSTS, ZKLOCK_CONFIG, ZKLOCK_DIGEST_FILE and ZKLOCK_SESSION_TIMEOUT,
+/// and the configuration file. That file is `config`, else $XDG_CONFIG_HOME/zklock.conf, else
 /// /etc/zklock.conf. It has lines "key = value", and comments after '#'. Its keys are hosts,
 /// session-timeout, digest-file, acl, tls-ca, tls-certificate, tls-key and application.
 /// Throws: Failure with ExitCode::kUsage if there are no hosts, else kConfiguration.
@@ -48,8 +48,8 @@ struct Settings {
                                            const std::string& application);
 
 /// Returns the first line of a secret file. The file must be a regular one of this user, with
-/// permissions for the owner only. Or it belongs to root, and this user is another one: then its group
-/// may read it, because systemd and Kubernetes pass such files.
+/// permissions for the owner only. Or it belongs to root, and this user is another one: then its
+/// group may read it, because systemd and Kubernetes pass such files.
 /// Throws: Failure with ExitCode::kConfiguration.
 [[nodiscard]] std::string read_secret(const std::string& file);
 

@@ -16,9 +16,9 @@
 
 namespace zklock::cli {
 
-/// Reads all locks below a path again and again, on a thread of its own. Between two passes it pauses
-/// for at least half the duration of the last one. The destructor closes the client, which ends a
-/// pass that waits for a reply, and joins the thread.
+/// Reads all locks below a path again and again, on a thread of its own. Between two passes it
+/// pauses for at least half the duration of the last one. The destructor closes the client, which
+/// ends a pass that waits for a reply, and joins the thread.
 class SurveyThread {
  public:
   struct Plan {

@@ -40,8 +40,9 @@ void check_root(const Snapshot& snapshot);
 
 /// Declares the option --sort, which sets `order`.
 void declare_sort(CLI::App& options, RowOrder& order);
-/// Reads all locks at and below a root, as read_snapshot(). If that takes long, says on the standard error output how
-/// far it is, unless -q is given. `place`: as in the texts of failures. Throws: Error.
+/// Reads all locks at and below a root, as read_snapshot(). If that takes long, says on the
+/// standard error output how far it is, unless -q is given. `place`: as in the texts of failures.
+/// Throws: Error.
 Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
                             const std::string& root, const SurveyOptions& limits);
 

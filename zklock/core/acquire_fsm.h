@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "zklock/core/acquire_answers.h"
-#include "zklock/core/acquire_effect.h"
+#include "zklock/core/acquire_messages.h"
 #include "zklock/core/acquire_state.h"
 #include "zklock/core/attempt_id.h"
 #include "zklock/core/invariant_check.h"
@@ -58,11 +57,11 @@ class AcquireFsm {
   bool has_ended() const noexcept { return state_ == AcquireState::ended; }
   /// `rule.total` is the shared permit count as last read, if there is one.
   const Policy& policy() const noexcept { return policy_; }
-  /// The rule of the own znode, which exists or is being created.
+  /// The rule of its own znode, which exists or is being created.
   const QueueRule& present_rule() const noexcept {
     return node_.at_gate() ? *policy_.gate : policy_.rule;
   }
-  /// The attempt in the own znode's data.
+  /// The attempt in its own znode's data.
   const AttemptId& attempt() const noexcept { return attempt_; }
   const OwnNode& node() const noexcept { return node_; }
   /// The nodes in it are valid while arming and waiting, the position also while delaying.
@@ -81,7 +80,7 @@ class AcquireFsm {
   /// Withdraws the contender: no grant follows.
   AcquireEffects withdraw();
   /// From now on no delay follows a loss. Returns the name of the delay marker, empty if there is
-  /// none. The caller deletes it, with the own znode or at once.
+  /// none. The caller deletes it, with its own znode or at once.
   std::string take_delay_marker();
 
   // Replies: one input for each type of answer. The state says which request was answered.

@@ -63,10 +63,10 @@ namespace zklock::core {
 /// | recovering      | on_listed       | ok, candidates                         | inspecting      |
 /// |                 |                 | ok / no_node                           | [not created]   |
 /// |                 |                 | any other                              | [searching]     |
-/// | inspecting      | on_inspected    | ok / no_node / no_auth, not the own    | inspecting      |
+/// | inspecting      | on_inspected    | ok / no_node / no_auth, not its own    | inspecting      |
 /// |                 |                 | znode, candidates are left             |                 |
 /// |                 |                 | ok, withdrawn                          | ended           |
-/// |                 |                 | ok, it is the own znode                | listing         |
+/// |                 |                 | ok, it is its own znode                | listing         |
 /// |                 |                 | ok / no_node / no_auth                 | [not created]   |
 /// |                 |                 | any other                              | [searching]     |
 /// | listing         | on_listed       | any, own znode deleted                 | [lost]          |
@@ -129,13 +129,13 @@ namespace zklock::core {
 /// |                 |                 | (sequence_exhausted)                   |                 |
 /// |                 |                 | any other                              | [unbound]       |
 /// | pausing         | on_pause_over       | repeats requests of the state before   | [repeated]      |
-/// | waiting,        | on_session_     | ended session is the own znode's (13)  | [lost]          |
+/// | waiting,        | on_session_     | ended session is its own znode's (13)  | [lost]          |
 /// | pausing,        | ended           |                                        |                 |
 /// | delaying        |                 |                                        |                 |
-/// | waiting,        | on_own_node_    | the own znode exists (13)              | [lost]          |
+/// | waiting,        | on_own_node_    | its own znode exists (13)              | [lost]          |
 /// | pausing,        | deleted         |                                        |                 |
 /// | delaying        |                 |                                        |                 |
-/// | idle, listing,  | withdraw        | deletes the own znode (9)              | ended           |
+/// | idle, listing,  | withdraw        | deletes its own znode (9)              | ended           |
 /// | creating_count, |                 |                                        |                 |
 /// | arming, waiting, |                 |                                        |                 |
 /// | confirming,     |                 |                                        |                 |
@@ -152,7 +152,7 @@ namespace zklock::core {
 /// | removing_parent,|                 |                                        |                 |
 /// | draining        |                 |                                        |                 |
 /// | granted, ended  |                 |                                        | (final)         |
-/// | [listed]        |                 | path newer than the own znode          | [lost]          |
+/// | [listed]        |                 | path newer than its own znode          | [lost]          |
 /// |                 |                 | permit count: no_node, number usable,  | ended           |
 /// |                 |                 | 17th in a row (12)                     |                 |
 /// |                 |                 | permit count: no_node, number usable   | creating_count  |
@@ -216,18 +216,18 @@ namespace zklock::core {
 /// children. If the create is ok, and a count or list was sent, the status is that of the count or
 /// list. 2. CreatedAnswer::first is set, and the contender may predict its predecessor (3). 3. A
 /// contender may predict if its rule is a mutex's, Policy::wait is set, and Policy::always_list is
-/// not. The predicted predecessor has the preceding number. It is predictable if the own number is
-/// usable and above 0. 4. One child was counted, and no child was created or deleted after the own
-/// znode. So the counted child is the own znode. A count that was answered in another session is
+/// not. The predicted predecessor has the preceding number. It is predictable if its number is
+/// usable and above 0. 4. One child was counted, and no child was created or deleted after its own
+/// znode. So the counted child is its own znode. A count that was answered in another session is
 /// treated as a failed one: it leads to listing. 5. The status stands for the replies about all
 /// predecessors. It is the first that is neither ok nor no_node. Without such a status, it is
-/// no_node if any reply has that. 6. A predecessor with a lower number than the own znode, but a
+/// no_node if any reply has that. 6. A predecessor with a lower number than its own znode, but a
 /// newer czxid. It causes one more list. If that list shows the predecessor again, the contender
 /// waits for it. 7. waits_for_announcement() is true. 8. The siblings are release requests and
-/// proclamations. They are deleted with their contender. 9. The own znode is deleted, if there is
+/// proclamations. They are deleted with their contender. 9. Its own znode is deleted, if there is
 /// one. Exception: in a pause of the search for it (proving, recovering, inspecting), the state
 /// stays pausing. The contender ends when the search ends. 10. At the gate, markers are ignored: a
-/// delay concerns the lock. Exception: the own number is unusable. Then the path must be deleted,
+/// delay concerns the lock. Exception: its number is unusable. Then the path must be deleted,
 /// and it cannot be deleted while it has markers. 11. The caller gets the error at once. The search
 /// goes on, because the znode must be deleted. From then on the contender counts as withdrawn. 12.
 /// An error: other clients delete the path, or the permit count, after each create. 13. Exception:
@@ -237,7 +237,7 @@ namespace zklock::core {
 /// rows of [listed] are tried first. If they lead to granted, but the contender still needs its
 /// delay marker, this row applies.
 ///
-/// [failed] is for requests that need the own znode. [unbound] is for those of a contender without
+/// [failed] is for requests that need its own znode. [unbound] is for those of a contender without
 /// a znode, and [searching] for those of the search for a znode.
 ///
 /// In draining, orphaned delay markers lead to enqueuing: a contender needs a znode to delete them.
@@ -248,24 +248,23 @@ namespace zklock::core {
 /// A withdrawn contender ends at the reply that says whether its znode exists, and creates no
 /// further one. If its create was not sent, on_create_withdrawn() ends it.
 ///
-/// acquire_fsm_permit_count.cpp explains the shared permit count, acquire_fsm_priority_gate.cpp the
-/// gate, acquire_fsm_lock_delay.cpp the lock delay, acquire_fsm_counter_end.cpp the end of the
-/// sequence counter.
+/// acquire_fsm_steps.cpp explains the shared permit count, the gate and the lock delay, and
+/// acquire_fsm_end.cpp the end of the sequence counter.
 enum class AcquireState : std::uint8_t {
   idle,
   enqueuing,        ///< create, then count or list the children
   making_parents,   ///< create the parents
   proving,          ///< check the path through the quorum
-  recovering,       ///< list, to find the own znode
-  inspecting,       ///< get a candidate for the own znode
+  recovering,       ///< list, to find its own znode
+  inspecting,       ///< get a candidate for its own znode
   listing,          ///< list; get the permit count if shared
   moving,           ///< move from the gate to the queue
   creating_count,   ///< create the permit count
   arming,           ///< get and watch each predecessor
   waiting,          ///< for an event of a predecessor
-  confirming,       ///< check the own znode
+  confirming,       ///< check its own znode
   pausing,          ///< for a timer, then repeat the requests
-  marking,          ///< create the own delay marker
+  marking,          ///< create its own delay marker
   delaying,         ///< for a timer, because of orphaned markers
   clearing,         ///< delete an orphaned delay marker
   removing_parent,  ///< delete the path, or recreate it

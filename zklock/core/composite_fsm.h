@@ -77,7 +77,7 @@ class InvariantCheck;
 /// Why no two calls wait for each other: a call waits only for a part that comes after all parts
 /// that it holds. Take a chain of calls, each of which waits for a part that the following call
 /// holds. Along the chain, the parts that the calls wait for come later and later in the order, so
-/// the chain is not a circle. A call may have skipped an earlier part. It requests that part only
+/// the chain is not a cycle. A call may have skipped an earlier part. It requests that part only
 /// after it has released all its parts, so the order holds. A call does not wait for parts beyond
 /// the needed ones.
 ///

@@ -14,9 +14,9 @@
 
 namespace zklock::core {
 
-/// The hold marker of a contender that holds for long: an ephemeral child of the lock path. Its name
-/// has the time of the grant. Observers read it from a list of the children. No contender reads it,
-/// so it has no effect on any grant.
+/// The hold marker of a contender that holds for long: an ephemeral child of the lock path. Its
+/// name has the time of the grant. Observers read it from a list of the children. No contender
+/// reads it, so it has no effect on any grant.
 ///
 /// The lock znode itself cannot show that time: a contender would take a write to it for an
 /// announced release.
@@ -29,7 +29,7 @@ struct HoldMarker {
   Sequence owner_sequence = {};
 
   std::string name() const;
-  /// Returns nothing for every name that name() does not return, and for a negative time.
+  /// Returns std::nullopt for every name that name() does not return, and for a negative time.
   static std::optional<HoldMarker> parse(std::string_view name);
   friend bool operator==(const HoldMarker&, const HoldMarker&) = default;
 };

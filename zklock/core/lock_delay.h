@@ -30,7 +30,7 @@ struct DelayMarker {
 
   static DelayMarker make(std::chrono::milliseconds length, FencingToken token,
                           Sequence owner_sequence);
-  /// Returns nothing for every name that make() does not make, and for a length out of range.
+  /// Returns std::nullopt for every name that make() does not make, and for a length out of range.
   static std::optional<DelayMarker> parse(std::string_view name);
 };
 
@@ -44,7 +44,7 @@ struct DelayMarkers {
   /// Those that block its grant and are not yet deleted.
   std::vector<DelayMarker> orphans = {};
 
-  /// Returns whether there is an own marker, or its create is under way. A loss leaves it behind.
+  /// Returns whether there is an own marker, or its create is in flight. A loss leaves it behind.
   bool has_own() const noexcept { return !own.empty(); }
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "zklock/core/acquire_answers.h"
+#include "zklock/core/acquire_messages.h"
 #include "zklock/core/session.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/fencing_token.h"

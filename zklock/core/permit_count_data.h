@@ -18,7 +18,7 @@ namespace zklock::core {
 /// people may read and write it.
 inline constexpr std::string_view kCountNode = "count";
 
-/// Returns nothing unless the data are a number from 0 to 2147483647.
+/// Returns std::nullopt unless the data are a number from 0 to 2147483647.
 inline std::optional<std::int32_t> parse_permit_count(std::string_view data) noexcept {
   if (data.empty() || data.front() == '-') return std::nullopt;
   std::int32_t number = 0;

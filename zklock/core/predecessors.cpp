@@ -12,7 +12,7 @@ namespace zklock::core {
 
 namespace {
 
-// Returns false if `node` has a lower sequence number but a newer zxid than the own znode. Then the
+// Returns false if `node` has a lower sequence number but a newer zxid than its own znode. Then the
 // path was recreated, or one of the two was made by hand.
 bool is_order_consistent(std::string_view node, FencingToken token, const OwnNode& own) noexcept {
   const auto other = parse_znode_name(node);

@@ -9,7 +9,7 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "zklock/core/acquire_answers.h"
+#include "zklock/core/acquire_messages.h"
 #include "zklock/core/acquire_state.h"
 #include "zklock/core/lazy.h"
 #include "zklock/core/own_node.h"
@@ -40,7 +40,7 @@ class Predecessors {
   /// The contender begins to create a new znode. Forgets the replies about the predecessors of the
   /// former one.
   void on_create() noexcept { rare_.reset(); }
-  /// The children were listed, and the path is still the one in which the own znode was created.
+  /// The children were listed, and the path is still the one in which its own znode was created.
   void on_listed();
 
   /// The requests to read and watch all znodes are sent.
@@ -70,7 +70,7 @@ class Predecessors {
   enum class GrantByRelease : std::uint8_t { no, if_announced, yes };
   struct RareState {
     std::string detail = {};  ///< of the first failed reply
-    /// Czxids of predecessors that entered the queue after the own znode, although their sequence
+    /// Czxids of predecessors that entered the queue after its own znode, although their sequence
     /// number is lower. Either the path was recreated, or they were made by hand.
     std::vector<Zxid> newer = {};
     /// Those of them that were read before the last list. That list showed that the path was not

@@ -30,7 +30,7 @@ struct Proclamation {
   std::string value;
 
   std::string encode() const;
-  /// Returns nothing unless the text begins with that line.
+  /// Returns std::nullopt unless the text begins with that line.
   static std::optional<Proclamation> parse(std::string_view text);
 };
 

@@ -57,7 +57,7 @@ struct QueueRule {
   static QueueRule permits(std::int32_t wanted, std::int32_t total, bool shared) noexcept;
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 
-  /// Returns the own znode's name without the sequence number.
+  /// Returns the name of this contender's znode without the sequence number.
   std::string prefix() const;
   bool is_mutex() const noexcept { return access == Access::exclusive && !is_write_lock; }
   bool is_writer() const noexcept { return access == Access::exclusive && is_write_lock; }
@@ -93,13 +93,13 @@ struct Decision {
   enum class Verdict { first, behind, vanished, mismatch };
   Verdict verdict = Verdict::vanished;
   /// The fewest nearest contenders ahead whose loads together exceed the room. Before one of them
-  /// is deleted, the own contender cannot be first. With permits there are at most `total` of them,
+  /// is deleted, this contender cannot be first. With permits there are at most `total` of them,
   /// otherwise one. Empty if the contender requests more permits than exist: then only another
   /// permit count can help.
   std::vector<std::string> watch = {};
   /// Whether the announced release of the watched contender is a grant. That is so if the watched
-  /// contender is exclusive, and the own access is exclusive or shared. Why: while it held, all
-  /// contenders ahead of it had ended, and none between it and the own contender blocks.
+  /// contender is exclusive, and its access is exclusive or shared. Why: while it held, all
+  /// contenders ahead of it had ended, and none between it and this contender blocks.
   bool grant_by_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting

@@ -12,8 +12,8 @@ namespace zklock::core {
 using Instant = LeaseClock::time_point;
 using Duration = LeaseClock::duration;
 
-/// The id of a transaction of the ensemble. The zxid of the create of a contender's znode, its czxid,
-/// is the fencing token of the grant.
+/// The id of a transaction of the ensemble. The zxid of the create of a contender's znode, its
+/// czxid, is the fencing token of the grant.
 using Zxid = FencingToken;
 
 /// The id of a session; 0: none. Every request, reply and event names its session. So a late one of

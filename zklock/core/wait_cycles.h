@@ -26,7 +26,7 @@ struct WaitCycle {
 };
 
 /// Returns a shortest cycle through `owner`. If any certain cycle goes through it, returns a
-/// shortest of these. Returns nothing if there is no cycle. Pure.
+/// shortest of these. Returns std::nullopt if there is no cycle. Pure.
 std::optional<WaitCycle> cycle_through(std::span<const WaitEdge> edges, std::size_t owner);
 
 /// Returns cycles such that each owner that is in a cycle is in one of them. If an owner is in a

@@ -81,8 +81,8 @@ constexpr std::array<Format, 9> kFormats{{{is_unprotected, kLockPrefix, Access::
                                           {is_hex_id, "__lock__", Access::exclusive},
                                           {is_hex_id, "__rlock__", Access::shared}}};
 
-/// Takes "<count>-" from the front. Returns nothing unless std::to_string prints the count so, and
-/// it is above 0.
+/// Takes "<count>-" from the front. Returns std::nullopt unless std::to_string prints the count so,
+/// and it is above 0.
 std::optional<std::int32_t> take_count(std::string_view& text) noexcept {
   std::int32_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);

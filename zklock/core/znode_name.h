@@ -51,7 +51,7 @@ struct ParsedZnodeName {
 };
 
 /// Returns the content of a child's name if it is a contender's: one of these prefixes and the
-/// sequence number, and nothing before or after. Returns nothing for all other names.
+/// sequence number, and nothing before or after. Returns std::nullopt for all other names.
 ///
 /// | written by                       | prefix              | access    |
 /// |----------------------------------|---------------------|-----------|
@@ -92,7 +92,7 @@ struct ZnodeName {
   std::string text;
   Sequence sequence;
 
-  /// Returns nothing for every name that parse_znode_name() refuses.
+  /// Returns std::nullopt for every name that parse_znode_name() refuses.
   static std::optional<ZnodeName> parse(std::string_view text);
   static ZnodeName make(std::string_view prefix, Sequence sequence);
   bool has_prefix(std::string_view prefix) const noexcept;

@@ -31,8 +31,8 @@ class Round {
     if (--missing_ == 0) end(true);
   }
   void time_is_up() { end(false); }
-  /// Blocks until the end of the round, and returns the replies; std::nullopt if the time was up. An
-  /// interruption point.
+  /// Blocks until the end of the round, and returns the replies; std::nullopt if the time was up.
+  /// An interruption point.
   std::optional<std::vector<client::Reply>> wait() {
     if (!done_.wait()) return std::nullopt;
     return std::move(replies_);

@@ -27,8 +27,8 @@ std::string no_reply_text(EngineContext& core, core::Instant began);
 using OnReply = std::function<void(client::Reply&)>;
 
 /// Sends the requests on the current session and blocks until all replies have arrived. Returns the
-/// replies in the order of the requests. Returns nothing if `limit` came first; then requests that
-/// have not been sent are never sent. Calls `on_reply` for each reply, also for replies after
+/// replies in the order of the requests. Returns std::nullopt if `limit` came first; then requests
+/// that have not been sent are never sent. Calls `on_reply` for each reply, also for replies after
 /// `limit`. ClientOptions::connection_timeout does not apply. An interruption point of
 /// Boost.Thread. If `session` is not 0, a request is sent only on that session, and does not wait
 /// for a connection; see client::Request. REQUIRES: no request has a watch; `on_reply` does not

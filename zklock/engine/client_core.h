@@ -49,8 +49,8 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   Subscription add_listener(std::function<void(ConnectionState)> listener);
   /// See Client::flush().
   bool flush(Deadline deadline);
-  /// Blocks until no background work up to `last` is under way, or until `deadline`. Returns true if
-  /// all of it has ended. Returns false at the deadline, or if a part of it is stalled.
+  /// Blocks until no background work up to `last` is in flight, or until `deadline`. Returns true
+  /// if all of it has ended. Returns false at the deadline, or if a part of it is stalled.
   bool wait_for_work(Deadline deadline, BackgroundWork::Id last);
   void close() noexcept;
   /// See Client::metrics(). Throws Error(forked).

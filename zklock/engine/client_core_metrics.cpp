@@ -37,8 +37,8 @@ void add(DurationHistogram& sum, const DurationHistogram& more) {
   sum.sum += more.sum;
 }
 
-/// After so many paths, metrics() releases the engine mutex for a moment.
-constexpr std::size_t kPathsAtOnce = 64;
+/// After so many paths and contenders, metrics() releases the engine mutex for a moment.
+constexpr std::size_t kMostAtOnce = 128;
 
 /// Returns the requests of which at least one was answered, by name.
 std::vector<RequestMetrics> by_name(const client::CoordinatorStats& stats) {
@@ -66,8 +66,9 @@ ClientMetrics ClientCore::metrics() {
   const auto paths = path_locks();
   for (std::size_t next = 0; next < paths.size();) {
     const EngineLock lock({*this});
-    const std::size_t end = std::min(next + kPathsAtOnce, paths.size());
-    for (; next < end; ++next) paths[next]->add_to(states);
+    for (std::size_t read = 0; read < kMostAtOnce && next < paths.size(); ++next) {
+      read += 1 + paths[next]->add_to(states);
+    }
   }
   std::vector<std::pair<std::string, const LabelMetrics*>> labels;
   {

@@ -159,9 +159,9 @@ void Contender::on_ended() {
   patient.always_list = static_cast<bool>(terms.event_sink);
   // With a gate, or as a reader among writers, it needs a lock node of its own.
   const bool shares = !terms.gate && patient.rule == policy().rule;
-  const Caller& before = node_->caller();
+  assert(node_->caller().owner == owner());
   const Caller caller{.owner = owner(),
-                      .thread = before.owner == owner() ? before.thread : ThreadNameText{},
+                      .thread = node_->caller().thread,  // that of the attempt
                       .texts = waiting[0]->texts(),
                       .is_candidate = waiting[0]->metrics().leads};
   const auto next = std::make_shared<Contender>(path_, key_, caller, patient.wait, terms.event_sink,

@@ -14,7 +14,7 @@
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/ownership.h"
-#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/grant.h"
 #include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/lock_node.h"
@@ -165,7 +165,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   using Calls = boost::container::small_vector<std::shared_ptr<PendingAcquire>, 1>;
 
   EngineContext& core() const noexcept { return path_->core(); }
-  /// Returns why a call with this kind of count and this rule may not join; nothing if it may.
+  /// Returns why a call with this kind of count and this rule may not join; std::nullopt if it may.
   std::optional<Error> refusal(core::CountKind kind, const core::QueueRule& rule) const;
   const core::AcquireFsm::Policy& policy() const noexcept { return node_->machine().policy(); }
   core::QueueRule rule_for(const Calls& waiting) const;

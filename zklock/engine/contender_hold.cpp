@@ -144,7 +144,7 @@ Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noex
   }
   thread_ended_ |= thread_ended;
   // A transaction in flight that checks the znode must end before the next grant.
-  const bool may_grant = !thread_ended_ && !grant_->commits_under_way();
+  const bool may_grant = !thread_ended_ && !grant_->commits_in_flight();
   if (may_grant && node_->hand_off_or_retain()) return dropped;
   using Cause = LockNode::RemovalCause;
   const auto next = may_grant ? node_->session_successor() : nullptr;
@@ -204,8 +204,8 @@ void Contender::lose(LossReason why) noexcept {
 }
 
 // A lapsed lease is no release. If the delay marker stays, the next contender must list the
-// children, so that it finds the marker. And the znode is not watched since the loss: after a while,
-// another contender can have its name, in a path that was recreated. So it is read first.
+// children, so that it finds the marker. And the znode is not watched since the loss: after a
+// while, another contender can have its name, in a path that was recreated. So it is read first.
 void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
   const bool is_late = core().scheduler().now() - lost_at > kLongestUnwatched;
   const bool in_doubt =

@@ -6,8 +6,8 @@
 namespace zklock::detail {
 
 bool CreateLimiter::enter(const std::shared_ptr<Waiter>& waiter) {
-  if (under_way_ < at_once_) {
-    ++under_way_;
+  if (in_flight_ < at_once_) {
+    ++in_flight_;
     return true;
   }
   line_.insert(where(*waiter), waiter);
@@ -15,11 +15,11 @@ bool CreateLimiter::enter(const std::shared_ptr<Waiter>& waiter) {
 }
 
 void CreateLimiter::return_slot() {
-  --under_way_;
-  while (under_way_ < at_once_ && !line_.empty()) {
+  --in_flight_;
+  while (in_flight_ < at_once_ && !line_.empty()) {
     const auto next = std::move(line_.front());
     line_.pop_front();
-    ++under_way_;
+    ++in_flight_;
     next->let_through();
   }
 }

@@ -10,7 +10,7 @@
 
 namespace zklock::detail {
 
-/// Limits how many lock nodes of one lock path have their create under way at a time. The other
+/// Limits how many lock nodes of one lock path have their create in flight at a time. The other
 /// lock nodes wait in a line, the oldest first.
 ///
 /// Thousands of lock nodes can arrive in one burst. Without the limit, each would queue its create
@@ -45,7 +45,7 @@ class CreateLimiter {
   /// Returns true if the lock node may send its create now. Otherwise let_through() is called when
   /// the limit permits it.
   [[nodiscard]] bool enter(const std::shared_ptr<Waiter>& waiter);
-  /// A lock node returns its slot, also if it could not send. Lets waiting lock nodes through.
+  /// A lock node returns its slot, even if it could not send. Lets waiting lock nodes through.
   void return_slot();
   /// Removes `waiter` from the line. Returns false if it is not in the line.
   bool withdraw(const Waiter& waiter);
@@ -57,8 +57,8 @@ class CreateLimiter {
   Waiters::iterator where(const Waiter& waiter);
 
   const std::size_t at_once_;
-  std::size_t under_way_ = 0;
-  /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are under way.
+  std::size_t in_flight_ = 0;
+  /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are in flight.
   Waiters line_;
 };
 

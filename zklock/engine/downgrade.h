@@ -23,7 +23,7 @@ class LockNode;
 ///
 /// | state           | event                                      | next                  |
 /// |-----------------|--------------------------------------------|-----------------------|
-/// | writer          | begin(), no reply has shown the own znode  | looking               |
+/// | writer          | begin(), no reply has shown its own znode  | looking               |
 /// |                 | since the last reconnect                   |                       |
 /// |                 | begin(), otherwise                         | sending               |
 /// | sending         | ok                                         | reader                |
@@ -32,9 +32,9 @@ class LockNode;
 /// |                 | outcome unknown, or not sent               | looking               |
 /// |                 | throttled                                  | pausing               |
 /// |                 | any other, for example node_exists         | ended_as_writer       |
-/// | looking         | the writer's znode is the own one          | sending               |
-/// |                 | the reader's znode is the own one          | reader                |
-/// |                 | neither is the own one                     | ended_as_writer; lost |
+/// | looking         | the writer's znode is its own              | sending               |
+/// |                 | the reader's znode is its own              | reader                |
+/// |                 | neither is its own                         | ended_as_writer; lost |
 /// |                 | outcome unknown                            | looking               |
 /// |                 | throttled                                  | pausing               |
 /// |                 | any other                                  | ended_as_writer       |
@@ -49,9 +49,9 @@ class LockNode;
 /// The transaction names the writer's znode. If the path was deleted and recreated, that name can
 /// be another contender's. The path can be recreated while the transaction waits for a connection.
 /// So without a connection it is not sent. A look comes before each repetition. A look also comes
-/// first if no reply has shown the own znode since the last reconnect. Exception: if the delay
+/// first if no reply has shown its own znode since the last reconnect. Exception: if the delay
 /// marker could not be deleted, the transaction is repeated at once without it. If the look shows
-/// other znodes under both names, or none, the own znode was deleted.
+/// other znodes under both names, or none, its own znode was deleted.
 ///
 /// Once the hold has ended, each step to sending, looking or pausing leads to ended_as_writer
 /// instead. So no transaction is sent after the delete that the release sends. A transaction sent
@@ -68,7 +68,7 @@ class Downgrade {
   /// Records that the hold has ended.
   void end_hold();
 
-  /// Returns whether no downgrade is under way.
+  /// Returns whether no downgrade is in flight.
   bool is_settled() const noexcept {
     return state_ == State::writer || state_ == State::reader || state_ == State::ended_as_writer;
   }

@@ -12,7 +12,6 @@
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/lease.h"
-#include "zklock/core/validity_period.h"
 #include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/session/engine_context.h"
@@ -101,8 +100,8 @@ class Grant {
   HoldState state() const noexcept;
   /// Returns LeaseClock::time_point::min() if the hold is lost.
   LeaseClock::time_point valid_until() const noexcept;
-  /// Returns why the hold was lost; nothing if it is valid or was released. The first reason that a
-  /// query or lose() finds is final.
+  /// Returns why the hold was lost; std::nullopt if it is valid or was released. The first reason
+  /// that a query or lose() finds is final.
   std::optional<LossReason> loss_reason() const noexcept;
   /// Returns the token that is stopped at the loss. Throws std::bad_alloc.
   std::stop_token loss_token() const;
@@ -127,15 +126,15 @@ class Grant {
   LossReason lose(LossReason why) noexcept;
   void release() noexcept;
 
-  /// Record that a transaction that checks the znode is under way. commit_begins() is called before
+  /// Record that a transaction that checks the znode is in flight. commit_begins() is called before
   /// its request is sent, commit_ended() after its reply.
   ///
   /// Suppose that a thread calls commit_begins() and then check_held(), and another calls lose() or
-  /// release() and then commits_under_way(). At least one of the threads then sees the effect of
+  /// release() and then commits_in_flight(). At least one of the threads then sees the effect of
   /// the other, because all four access their atomics with sequential consistency.
   void commit_begins() const noexcept { commits_.fetch_add(1); }
   void commit_ended() const noexcept { commits_.fetch_sub(1); }
-  bool commits_under_way() const noexcept { return commits_.load() > 0; }
+  bool commits_in_flight() const noexcept { return commits_.load() > 0; }
 
  private:
   static constexpr int kNotLost = -1;

@@ -46,7 +46,7 @@ struct GuardedWrites {
 /// |           | the znode was deleted                | over: lock_lost                  |
 /// |           | deadline, loss, withdraw()           | over: not_connected or lock_lost |
 ///
-/// In the state missing, the commit waits until a downgrade that is under way is settled.
+/// In the state missing, the commit waits until a downgrade that is in flight is settled.
 ///
 /// (*) The commit must not be sent after withdraw() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).

@@ -62,7 +62,7 @@ class LateCreates {
   core::SessionId session_;
   std::deque<Attempt> attempts_;
   std::vector<std::string> candidates_;  ///< names of znodes still to be read
-  bool is_looking_ = false;              ///< a look is under way or scheduled
+  bool is_looking_ = false;              ///< a look is in flight or scheduled
 };
 
 }  // namespace zklock::detail

@@ -135,7 +135,10 @@ bool Line::may_idle() const {
 /// lock node instead.
 void Line::grant_next() {
   const core::Instant now = path().core().scheduler().now();
-  if (!node_.lease()->check(now)) return node_.remove(LockNode::RemovalCause::lapse_without_holder);
+  if (!node_.lease()->check(now)) {
+    behind_.front().caller.name_thread();  // admit() has not, and a znode is made for it
+    return node_.remove(LockNode::RemovalCause::lapse_without_holder);
+  }
   if (node_.is_idle() && arrivals_armed_) budget_.on_watched_grant();
   const Waiting next = take_next();
   node_.set_front(next.contender);

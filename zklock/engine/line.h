@@ -9,7 +9,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/cohort_policy.h"
-#include "zklock/engine/epoch.h"
+#include "zklock/engine/path_context.h"
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/owner.h"
@@ -166,7 +166,8 @@ class Line {
   std::uint64_t grants_ = 0;        ///< on the znode
   bool release_requested_ = false;  ///< no further hand-off
   bool ended_ = false;
-  /// A contender behind may have a listener. Otherwise a long line is not walked through for events.
+  /// A contender behind may have a listener. Otherwise a long line is not walked through for
+  /// events.
   bool may_listen_;
   /// The position of the lock node in the path's queue; nothing if unknown.
   std::optional<std::size_t> position_;

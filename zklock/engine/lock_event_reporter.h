@@ -10,7 +10,7 @@
 
 #include "zklock/core/lazy.h"
 #include "zklock/core/log_line.h"
-#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/limited_log.h"
 #include "zklock/fencing_token.h"

@@ -18,9 +18,9 @@
 #include "zklock/core/lazy.h"
 #include "zklock/core/lease.h"
 #include "zklock/engine/downgrade.h"
-#include "zklock/engine/epoch.h"
 #include "zklock/engine/line.h"
 #include "zklock/engine/node_watches.h"
+#include "zklock/engine/path_context.h"
 #include "zklock/engine/path_queue.h"
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/lease_keeper.h"
@@ -99,7 +99,7 @@ class LockNode final : private CreateLimiter::Waiter,
   Names own_names() const;
   const std::shared_ptr<core::Lease>& lease() const noexcept { return lease_; }
 
-  /// Sets the watch on the own znode. Returns false if it is already set or cannot be set yet.
+  /// Sets the watch on the lock znode. Returns false if it is already set or cannot be set yet.
   bool watch_own();
 
   // REQUIRES: the lock node is granted.
@@ -113,7 +113,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void when_name_settled(std::function<void()> then) {
     holding_->downgrade.when_settled(std::move(then));
   }
-  /// The znode at `path` will be deleted with the own znode, in one transaction. The holder writes
+  /// The znode at `path` will be deleted with the lock znode, in one transaction. The holder writes
   /// to it (see core/proclamation.h).
   void delete_with_node(std::string path);
   /// Returns whether a delay marker or a hold marker may be among the children.
@@ -155,7 +155,7 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
   void end_watches();
-  /// Records that the own znode was deleted, but not by this client.
+  /// Records that the lock znode was deleted, but not by this client.
   void on_own_node_deleted();
   void on_path_recreated();
   /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
@@ -198,7 +198,7 @@ class LockNode final : private CreateLimiter::Waiter,
   bool is_held() const noexcept { return is_granted() && !front_.expired(); }
   /// Puts each of these contenders into a new lock node, or all of them into one that they share.
   void requeue(Line::Waiters waiters);
-  /// Returns whether `node`, the reply to a Get of the own name, describes the own znode.
+  /// Returns whether `node`, the reply to a Get of its name, describes the lock znode.
   bool is_own(const client::Reply& node) const;
   /// Returns whether `path`, a stat of the lock path, shows the path in which the znode was
   /// created: it was not recreated since. Then a child with that name is this znode, because
@@ -207,12 +207,12 @@ class LockNode final : private CreateLimiter::Waiter,
   /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
   /// gate.
   bool is_mutex() const noexcept { return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate; }
-  /// Records that `reply` has shown the own znode.
+  /// Records that `reply` has shown the lock znode.
   void saw_own_node(const client::Reply& reply) noexcept {
     const LeaseKeeper& keeper = core().keeper();
     if (reply.sent_at >= keeper.up_to_date_since()) seen_on_connection_ = keeper.connection();
   }
-  /// Returns whether the own znode was not seen since the last reconnect. The path may have been
+  /// Returns whether the lock znode was not seen since the last reconnect. The path may have been
   /// recreated meanwhile, and another znode can have the name.
   bool is_unseen() const noexcept { return seen_on_connection_ != core().keeper().connection(); }
   void on_release_requested(bool force);
@@ -222,7 +222,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void on_predecessor_event(std::size_t which, client::request::WatchEvent event);
   /// Returns the data of the reader's znode that replaces a writer's znode.
   std::string data_as_reader() const;
-  /// Returns the name of the own delay marker that is to be deleted with the znode, in one
+  /// Returns the name of its own delay marker that is to be deleted with the znode, in one
   /// transaction, if it still exists. Empty if there is none.
   const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
   /// Returns unwanted_delay_marker() and forgets it. REQUIRES: the marker is deleted, or the caller
@@ -311,7 +311,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void pause();
   void mark(const Effect& effect);
   void clear(const Effect& effect);
-  /// Returns `write` as a transaction that fails if the own znode does not exist.
+  /// Returns `write` as a transaction that fails if the lock znode does not exist.
   client::request::Transaction while_queued(client::request::Write write) const;
   void cancel_lock_delay();
   void delay();

@@ -101,7 +101,7 @@ void LockNode::inspect(const Effect& effect) {
 core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
-  // If it is the own znode. After a move, the first znode's time stays.
+  // If it is the lock znode. After a move, the first znode's time stays.
   if (queued_ms_ == 0 && fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);
@@ -110,7 +110,7 @@ core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
   return effects;
 }
 
-// ---- the own znode ------------------------------------------------------------------------------
+// ---- its own znode ------------------------------------------------------------------------------
 
 // The reply to a multi has the name of the created znode, but not its stat. So the stat is
 // requested after it.
@@ -150,7 +150,7 @@ void LockNode::move(const std::string& attempt) {
 }
 
 // The check proves by the quorum that a znode of this name exists. The read after it shows whether
-// it is the own znode. The server executes the read after the check.
+// it is the lock znode. The server executes the read after the check.
 void LockNode::check_own(SessionId session) {
   core().keeper().on_lease_needed();
   const std::string path = path_->path().child(fsm_.node().name());
@@ -162,7 +162,7 @@ void LockNode::check_own(SessionId session) {
       }));
 }
 
-/// Returns the status of `first`, a request that names the own znode. If the reply `get` after it
+/// Returns the status of `first`, a request that names the lock znode. If the reply `get` after it
 /// shows another znode of that name, returns no_node.
 core::Status LockNode::status_for_own(const client::Reply& first, const client::Reply& get) const {
   if (first.status != Status::ok && first.status != Status::node_exists) return first.status;

@@ -317,8 +317,8 @@ bool LockNode::may_be_awaited() const {
   return fsm_.predecessors().were_awaited() || path_->was_contended() || held_for() >= way;
 }
 
-// The znodes that are deleted with the own znode must be deleted before the next grant. So must the
-// own znode, if a transaction of the user may check it. But no contender reads the hold marker.
+// The znodes that are deleted with the lock znode must be deleted before the next grant. So must
+// the own znode, if a transaction of the user may check it. But no contender reads the hold marker.
 std::shared_ptr<LockNode> LockNode::session_successor() const {
   const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->is_exposed) return nullptr;
@@ -332,8 +332,8 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
   if (cause != RemovalCause::unfinished_release && cause != RemovalCause::loss) cancel_lock_delay();
   if (cause == RemovalCause::already_deleted) remove_unwanted_delay_marker(work);
   // If the path was recreated, the name may be of another znode now. If the name is in doubt, both
-  // names are read, and the own znode is deleted. It is found also if an unanswered request creates
-  // it, because the reads are executed after that request.
+  // names are read, and the lock znode is deleted. It is found even if an unanswered request
+  // creates it, because the reads are executed after that request.
   const bool exists =
       cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
@@ -385,8 +385,8 @@ Cleaner::Step LockNode::first_step_for(RemovalCause cause) const {
   return Cleaner::Step::looking;
 }
 
-// A machine's node that is no delay marker is the own znode. A delay marker has a unique name, so its
-// czxid need not be checked.
+// A machine's node that is no delay marker is the lock znode. A delay marker has a unique name, so
+// its czxid need not be checked.
 void LockNode::remove_node(const Effect& effect) {
   watches_.forget_own();
   Cleaner::Node node{.path = path_->child(effect.text)};

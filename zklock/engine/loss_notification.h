@@ -46,8 +46,8 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
   /// end of the object too, but no longer than the limit. Returns null if the state is not pending.
   std::shared_ptr<void> delay_delete();
-  /// Logs the line, and stops the loss token: the user's callbacks run on this thread. Then calls
-  /// finish().
+  /// Logs the line, and stops the loss token: the user's callbacks run on this thread. Then ends
+  /// its part of the work.
   void run();
   /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
   /// znode.

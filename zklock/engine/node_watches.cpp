@@ -17,7 +17,7 @@ PathQueue& NodeWatches::path() const noexcept {
   return node_.path_queue();
 }
 
-// ---- the own znode ------------------------------------------------------------------------------
+// ---- its own znode ------------------------------------------------------------------------------
 
 bool NodeWatches::watch_own() {
   if (!own_.is_free()) return false;
@@ -41,7 +41,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
   if (deleted) node_.on_own_node_deleted();
 }
 
-// A znode with the own name exists, but the client cannot see which one.
+// A znode with the name of the lock znode exists, but the client cannot see which one.
 void NodeWatches::check_path_recreated() {
   path().core().coordinator().submit(
       {.operation = request::CountChildren{path().path().str()}, .session = node_.session()},
@@ -108,11 +108,11 @@ bool NodeWatches::is_predecessor_watch_current() const noexcept {
   return connection_ == connection();
 }
 
-// While the watch is not forgotten, the machine's list of predecessors does not change. So the index
-// is enough to name the znode.
+// While the watch is not forgotten, the machine's list of predecessors does not change. So the
+// index is enough to name the znode.
 void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
                                     core::SessionId session) {
-  // The znode may be watched again while an event of its earlier watch is under way.
+  // The znode may be watched again while an event of its earlier watch is in flight.
   const std::uint32_t serial = ++last_serial_;
   connection_ = connection();
   request::GetAndWatch watch{.path = path().child(node), .on_event = {}};

@@ -40,15 +40,15 @@ class NodeWatches {
   NodeWatches(const NodeWatches&) = delete;
   NodeWatches& operator=(const NodeWatches&) = delete;
 
-  /// Sets the watch on the own znode. Returns false if it was set already.
+  /// Sets the watch on the lock znode. Returns false if it was set already.
   bool watch_own();
-  /// Removes the watch on the own znode.
+  /// Removes the watch on the lock znode.
   void disarm_own() noexcept { own_.disarm(path()); }
-  /// Forgets the watch on the own znode, which is being deleted.
+  /// Forgets the watch on the lock znode, which is being deleted.
   void forget_own() noexcept { own_.forget(); }
   /// Sets the watch on the release request, if it is not set.
   void watch_release_requests();
-  /// Removes the watches on the own znode and on the release request.
+  /// Removes the watches on the lock znode and on the release request.
   void disarm() noexcept;
 
   /// Reads and watches the child `node`, the predecessor with this index in the machine's list.

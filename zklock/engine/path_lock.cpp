@@ -55,8 +55,10 @@ std::optional<Error> PathLock::refusal(const AcquireRequest& request) const {
 
 std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& call,
                                        AcquireRequest request) {
-  // Made without the mutex, for its allocations. Most often it is needed.
-  const Caller caller = caller_of(request);
+  // Made without the mutex: a system call and several allocations. Most often they are needed. But
+  // for a retained or shared lock znode, the thread's name is not.
+  Caller caller = caller_of(request);
+  if (!request.cohort_policy.shares()) caller.name_thread();
   const auto contender =
       std::make_shared<Contender>(self(), request.owner, caller, request.time_limit.waits(),
                                   request.event_sink, request.metrics);

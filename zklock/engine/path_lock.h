@@ -89,9 +89,9 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   /// Ends all waiting calls with this error.
   void fail_waiting(Errc code, const std::string& cause);
 
-  /// Adds the contenders to the states of their labels. Reads the clock: a hold that has lapsed can
-  /// become lost. REQUIRES: the engine mutex is held.
-  void add_to(LabelStates& states) const;
+  /// Adds the contenders to the states of their labels. Returns how many there are. Reads the
+  /// clock: a hold that has lapsed can become lost. REQUIRES: the engine mutex is held.
+  std::size_t add_to(LabelStates& states) const;
 
   /// Reads the clock: a hold that has lapsed becomes lost.
   void settle();
@@ -121,12 +121,12 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   std::shared_ptr<PathLock> self() {
     return std::static_pointer_cast<PathLock>(shared_from_this());
   }
-  /// Returns why a call may not begin; nothing if it may.
+  /// Returns why a call may not begin; std::nullopt if it may.
   std::optional<Error> refusal(const AcquireRequest& request) const;
   /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
   /// Access::permits only. It includes the other counts too, because permits nest in a lock.
   static bool includes(Access access, const Contender& contender);
-  /// Returns the call that has waited the longest, and its owner; nothing if none waits.
+  /// Returns the call that has waited the longest, and its owner; std::nullopt if none waits.
   struct Waiter {
     Owner owner;
     const PendingAcquire* call;  ///< valid while the engine mutex is held

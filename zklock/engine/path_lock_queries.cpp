@@ -59,10 +59,12 @@ std::string_view other_count(const core::Ownership& own, core::CountKind kind) {
 
 }  // namespace
 
-void PathLock::add_to(LabelStates& states) const {
+std::size_t PathLock::add_to(LabelStates& states) const {
   assert_held();
+  assert((assert_invariants(), true));
   const core::Instant now = core().scheduler().now();
   for (const auto& [owner, contender] : contenders_) contender->add_to(states, now);
+  return contenders_.size();
 }
 
 BlockedContender PathLock::blockers_of(const Owner& key) {

@@ -15,7 +15,7 @@
 #include "zklock/core/lazy.h"
 #include "zklock/core/ownership.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/path_context.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/label_metrics.h"
@@ -149,8 +149,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   void time_out(bool by_deadline) noexcept;
   AcquireOutcome timed_out(bool by_deadline) const;
-  // These three count the end of a call without a grant: as `why`, or as AcquireEnd::failed if there
-  // is an error.
+  // These three count the end of a call without a grant: as `why`, or as AcquireEnd::failed if
+  // there is an error.
   /// Ends the call, and withdraws it from its contender. Does nothing if it has ended.
   void give_up(AcquireOutcome outcome, AcquireEnd why) noexcept;
   void end(AcquireOutcome outcome, AcquireEnd why);

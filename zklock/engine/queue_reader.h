@@ -93,8 +93,8 @@ struct QueueView {
 /// Returns the state of a lock. REQUIRES: not of a leadership.
 LockState lock_state_of(QueueView view);
 
-/// Reads the view. Fast hand-offs can outdate the list before its holders are read. Then lists again,
-/// a few times. In the end, only the names of such holders are known.
+/// Reads the view. Fast hand-offs can outdate the list before its holders are read. Then lists
+/// again, a few times. In the end, only the names of such holders are known.
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit);
 

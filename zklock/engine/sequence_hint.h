@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -24,13 +25,14 @@ namespace zklock::detail {
 /// A watch on the path shows that the path was not recreated. If the path's czxid is lower than
 /// that of znode k, then znode k was created in this path. The path exists until the watch fires. A
 /// server sends a watch event before the replies to later operations, so a recreated path is known
-/// before the reply to the create arrives. Each connection needs a new watch, because a watch does
-/// not report what happened before.
+/// before the reply to the create arrives. A watch does not report what happened without a
+/// connection, so each connection needs a new one.
 ///
-/// If other clients acquire the lock too, the number k + 1 is rarely this client's. A wrong guess
-/// costs a list of the children. So this client relies on the number only after two of its grants
-/// had adjacent numbers and were less than a second apart. It sets the watch then, and removes it
-/// after a second without a grant.
+/// If other clients acquire the lock too, the number k + 1 is rarely this client's. If it was
+/// expected wrongly, a list of the children follows. So this client relies on the number only after
+/// two of its grants had adjacent numbers and were less than a second apart. It sets the watch
+/// then, and removes it after a second without a grant. A write to the data of the path ends the
+/// watch too.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class SequenceHint {
@@ -69,6 +71,7 @@ class SequenceHint {
   void forget() noexcept { last_.reset(); }
   /// Removes the watch.
   void end() noexcept {
+    assert(!watch_.is_free() || path_czxid_ == core::Zxid{});
     if (watch_.is_free()) return;
     --path_.core().path_facts().watched;
     watch_.disarm(path_);
@@ -123,8 +126,8 @@ inline void SequenceHint::watch() {
 }
 
 inline void SequenceHint::rest_until(core::Instant when) {
-  timer_ =
-      path_.core().scheduler().at(when, watch_.while_set(path_.weak_from_this(), path_, [this]() {
+  timer_ = path_.core().scheduler().at(
+      when, watch_.unless_forgotten(path_.weak_from_this(), path_, [this]() {
         const core::Instant over = granted_at_ + kLongestRest;
         path_.core().scheduler().now() < over ? rest_until(over) : end();
       }));

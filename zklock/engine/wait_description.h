@@ -12,13 +12,13 @@
 
 namespace zklock::detail {
 
-/// Describes in the log what the contenders of this client at one path wait for. Counts the children,
-/// and reads the list of them, the shared permit count if there is one, and the znode of the first
-/// holder. Sends one request after the other, and occupies no thread meanwhile. If a request fails,
-/// or the client is disconnected, nothing is logged.
+/// Describes in the log what the contenders of this client at one path wait for. Counts the
+/// children, and reads the list of them, the shared permit count if there is one, and the znode of
+/// the first holder. Sends one request after the other, and occupies no thread meanwhile. If a
+/// request fails, or the client is disconnected, nothing is logged.
 ///
-/// If the path has more than kMostListed children, only their number is logged. Otherwise all clients
-/// of a long queue would read the whole queue, at a cost of the square of its length.
+/// If the path has more than kMostListed children, only their number is logged. Otherwise all
+/// clients of a long queue would read the whole queue, at a cost of the square of its length.
 ///
 /// Thread-safety: none; used by start(), and by one reply after the other. Made by
 /// std::make_shared. Lives until the last reply.

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/engine/epoch.h"
 #include "zklock/engine/path_context.h"
 
 namespace zklock::detail {
@@ -22,7 +21,7 @@ namespace zklock::detail {
 /// The owner calls mark_free() when the watch has fired or could not be set. After disarm() and
 /// forget(), replies and events of earlier requests are ignored.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held; this object exists while `owner` does.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. `owner`: an object whose part this is.
 class WatchSlot {
  public:
   WatchSlot() = default;
@@ -30,10 +29,10 @@ class WatchSlot {
   WatchSlot& operator=(const WatchSlot&) = delete;
 
   bool is_free() const noexcept { return id_ == client::RequestId{}; }
-  /// Returns a callback that calls `step` with the engine mutex held. It is ignored after disarm()
-  /// and forget().
+  /// Returns a callback that calls `step` with the engine mutex held. It does nothing after
+  /// disarm() or forget().
   template <class Step>
-  auto while_set(std::weak_ptr<void> owner, PathContext& path, Step step) const {
+  auto unless_forgotten(std::weak_ptr<void> owner, PathContext& path, Step step) const {
     return under_lock(std::move(owner), path, epoch_.guard(std::move(step)));
   }
   /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply and with
@@ -41,16 +40,19 @@ class WatchSlot {
   void submit(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
               core::SessionId session, std::function<void(const client::Reply&)> answered) {
     assert(is_free());
-    id_ = path.core().coordinator().submit({.operation = std::move(watch), .session = session},
-                                           while_set(std::move(owner), path, std::move(answered)));
+    id_ = path.core().coordinator().submit(
+        {.operation = std::move(watch), .session = session},
+        unless_forgotten(std::move(owner), path, std::move(answered)));
   }
   /// Returns an event handler that calls `happened` with the engine mutex held.
   client::request::OnWatchEvent on_event(
       std::weak_ptr<void> owner, PathContext& path,
-      std::function<void(client::request::WatchEvent)> happened) {
-    return while_set(std::move(owner), path,
-                     [happened = std::move(happened)](
-                         core::SessionId, client::request::WatchEvent event) { happened(event); });
+      std::function<void(client::request::WatchEvent)> happened) const {
+    return unless_forgotten(
+        std::move(owner), path,
+        [happened = std::move(happened)](core::SessionId, client::request::WatchEvent event) {
+          happened(event);
+        });
   }
   /// Records that no watch is set.
   void mark_free() noexcept { id_ = {}; }

@@ -14,7 +14,7 @@
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
 #include "zklock/client/threads/callback_threads.h"
-#include "zklock/client/threads/thread_probe.h"
+#include "zklock/client/threads/start_thread.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/engine/callback/borrowed_executor.h"
@@ -27,10 +27,10 @@ namespace zklock {
 
 namespace {
 
-/// Keeps the shared object with this code in memory, even after dlclose(). A thread that has locked calls
-/// this code when it ends, and a thread that the C client has logged on calls the C client. Their
-/// thread-specific keys would stay too. Does nothing if this code is in the program itself. Source:
-/// OpenSSL, which does so for its keys.
+/// Keeps the shared object with this code in memory, even after dlclose(). A thread that has locked
+/// calls this code when it ends, and a thread that the C client has logged on calls the C client.
+/// Their thread-specific keys would stay too. Does nothing if this code is in the program itself.
+/// Source: OpenSSL, which does so for its keys.
 bool stay_loaded() noexcept {
   Dl_info unused{};
   void* object = nullptr;
@@ -42,7 +42,8 @@ bool stay_loaded() noexcept {
   return *name != '\0' && ::dlopen(name, kMode) != nullptr;
 }
 
-// When the code is loaded: the C client makes its keys then. If it fails, an unloaded object can crash.
+// When the code is loaded: the C client makes its keys then. If it fails, an unloaded object can
+// crash.
 [[maybe_unused]] const bool kStaysLoaded = stay_loaded();
 
 constexpr std::chrono::seconds kCallbackDrainTimeout{4};
@@ -122,7 +123,8 @@ class ListenerThreads {
   std::vector<std::weak_ptr<client::CallbackThreads>> all_ ZKLOCK_GUARDED_BY(mutex_);
 };
 
-/// Joins the threads of a pool if the constructor of a client fails. The pool alone would detach them.
+/// Joins the threads of a pool if the constructor of a client fails. The pool alone would detach
+/// them.
 ///
 /// Thread-safety: for one thread.
 class JoinOnFailure {
@@ -203,8 +205,8 @@ void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
   detail::post_or_run(core, core->losses(), [core] { core->close(); });
 }
 
-/// All threads that the guarantees of a client need exist when it returns. Throws std::system_error if
-/// the system does not provide one of them; then it has joined the others.
+/// All threads that the guarantees of a client need exist when it returns. Throws std::system_error
+/// if the system does not provide one of them; then it has joined the others.
 std::shared_ptr<detail::ClientCore> make_core(const ClientOptions& options) {
   const auto log_thread = client::make_log_thread();
   const JoinOnFailure joins(*log_thread, kLogDrainTimeout);

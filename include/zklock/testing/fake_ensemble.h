@@ -91,9 +91,9 @@ class FakeLink {
 /// Thread-safety: a value.
 struct FakeEnsembleOptions {
   /// The longest real time for which settle() and advance() wait until all threads sleep, each time
-  /// anew. Then they throw std::runtime_error with the name of a thread. They also throw if a thread
-  /// makes calls without end, and if another thread that settles makes no progress.
-  /// With 0, they do not wait for threads; advance_until() and during() throw std::logic_error.
+  /// anew. Then they throw std::runtime_error with the name of a thread. They also throw if a
+  /// thread makes calls without end, and if another thread that settles makes no progress. With 0,
+  /// they do not wait for threads; advance_until() and during() throw std::logic_error.
   std::chrono::milliseconds rest_limit{10'000};
 };
 
@@ -114,8 +114,8 @@ struct FakeEnsembleOptions {
 ///
 /// Time. While a FakeEnsemble exists, LeaseClock::now() is virtual in the whole process. So are the
 /// deadlines of calls, leases, session timeouts, lock delays and maximum hold times. All
-/// FakeEnsembles share one clock. Other clocks and sleeps are not virtual. A deadline that is a time
-/// point of another clock is converted at the call: it is virtual from then on.
+/// FakeEnsembles share one clock. Other clocks and sleeps are not virtual. A deadline that is a
+/// time point of another clock is converted at the call: it is virtual from then on.
 ///
 /// Determinism. The ensemble waits until all threads of the process sleep. Only then a server
 /// executes requests, or a client receives the next message or runs its next timer. So each
@@ -153,10 +153,11 @@ class FakeEnsemble {
 
   /// Returns the value for ClientOptions::hosts. It never names a real server.
   [[nodiscard]] std::string hosts() const;
-  /// Returns a client with these options, after settle(); so it is connected, unless the servers are
-  /// stopped. `options.hosts` is replaced.
+  /// Returns a client with these options, after settle(); so it is connected, unless the servers
+  /// are stopped. `options.hosts` is replaced.
   [[nodiscard]] std::unique_ptr<Client> client(ClientOptions options = {});
-  /// Returns the link of a client of this ensemble. Throws std::invalid_argument for another client.
+  /// Returns the link of a client of this ensemble. Throws std::invalid_argument for another
+  /// client.
   [[nodiscard]] FakeLink link(const Client& client) const;
   /// Returns the link of the client that was constructed as number `index`, from 0. So a test
   /// reaches a client that the code under test owns. Throws std::out_of_range.
@@ -174,9 +175,9 @@ class FakeEnsemble {
   /// within `longest` of virtual time. Throws as settle() does.
   [[nodiscard]] bool advance_until(const std::function<bool()>& fact,
                                    LeaseClock::duration longest = std::chrono::minutes(10));
-  /// Calls `call()` on another thread, lets time pass while it blocks, and returns its result. Throws
-  /// what `call` throws. Throws std::runtime_error if it still blocks after `longest` of virtual
-  /// time; then its thread continues without an owner.
+  /// Calls `call()` on another thread, lets time pass while it blocks, and returns its result.
+  /// Throws what `call` throws. Throws std::runtime_error if it still blocks after `longest` of
+  /// virtual time; then its thread continues without an owner.
   template <class Call>
   auto during(Call call, LeaseClock::duration longest = std::chrono::hours(1)) {
     require_rest();
@@ -210,7 +211,7 @@ class FakeEnsemble {
 
   /// Describes the ephemeral znodes, and the watches and requests of clients; empty if there are
   /// none. For EXPECT_EQ(ensemble.leftovers(), "") at the end of a test. Does not settle: first let
-  /// the requests end that are under way, by settle().
+  /// the requests end that are in flight, by settle().
   [[nodiscard]] std::string leftovers() const;
 
  private:

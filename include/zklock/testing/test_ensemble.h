@@ -45,9 +45,9 @@ class TestEnsemble {
       std::chrono::milliseconds timeout = std::chrono::seconds(60)) const;
 
   /// Cuts the links between the member and the others, so that it loses the quorum. It notices that
-  /// some seconds after the `syncLimit` of its configuration: with the defaults, 12 ticks of 500 ms,
-  /// after 8 to 11 s. Until then its clients stay connected, and it answers reads. If it led, the
-  /// others elect another leader.
+  /// some seconds after the `syncLimit` of its configuration: with the defaults, 12 ticks of 500
+  /// ms, after 8 to 11 s. Until then its clients stay connected, and it answers reads. If it led,
+  /// the others elect another leader.
   /// REQUIRES: Links::cuttable.
   void isolate(std::size_t member);
   /// Ends each isolate().
@@ -57,8 +57,8 @@ class TestEnsemble {
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] TestServer& operator[](std::size_t index);
   [[nodiscard]] const TestServer& operator[](std::size_t index) const;
-  /// Returns the member that serves as leader. Returns nullopt if there is none, or if two claim it.
-  /// Paused members are not queried.
+  /// Returns the member that serves as leader. Returns nullopt if there is none, or if two claim
+  /// it. Paused members are not queried.
   [[nodiscard]] std::optional<std::size_t> leader() const;
   /// Returns the members that serve as followers.
   [[nodiscard]] std::vector<std::size_t> followers() const;

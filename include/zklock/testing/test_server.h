@@ -44,8 +44,8 @@ struct TestServerOptions {
 ///     server.start();
 /// @endcode
 ///
-/// Thread-safety: hosts(), port(), directory() and four_letter_word() from any thread. One thread at
-/// a time may use the other members.
+/// Thread-safety: hosts(), port(), directory() and four_letter_word() from any thread. One thread
+/// at a time may use the other members.
 class TestServer {
  public:
   /// Reserves a port and writes the configuration. Does not start the server. Throws
@@ -56,8 +56,8 @@ class TestServer {
   TestServer(const TestServer&) = delete;
   TestServer& operator=(const TestServer&) = delete;
 
-  /// Returns why no server can be started here, for example because there is no Java. Returns nullopt
-  /// if one can. The first call of a process starts Java, which takes some 100 ms.
+  /// Returns why no server can be started here, for example because there is no Java. Returns
+  /// nullopt if one can. The first call of a process starts Java, which takes some 100 ms.
   [[nodiscard]] static std::optional<std::string> unavailable();
 
   /// Starts the process. Does not wait until it serves. No effect if it runs already. Throws
@@ -92,8 +92,8 @@ class TestServer {
   /// paused server, that takes more than 3 minutes.
   void expire_session(std::int64_t session_id) const;
   void expire_session(const Client& client) const { expire_session(client.session_id()); }
-  /// Returns the answer to "srvr", "mntr", "wchp" or another of these words; nullopt if there is none
-  /// within `timeout`.
+  /// Returns the answer to "srvr", "mntr", "wchp" or another of these words; nullopt if there is
+  /// none within `timeout`.
   [[nodiscard]] std::optional<std::string> four_letter_word(
       std::string_view word, std::chrono::milliseconds timeout = std::chrono::seconds(20)) const;
 

@@ -31,7 +31,8 @@ class EndPlanModel : public PathLockTest {
   }
   Instant now() { return lock_.world().now(); }
   Instant bound(std::size_t call) { return lock_.call(call).hold.valid_until(); }
-  /// Runs until the next look of zklock. Returns what the guardian does until then, by its old bound.
+  /// Runs until the next look of zklock. Returns what the guardian does until then, by its old
+  /// bound.
   Step run_to_look() {
     run_for(plan_->next_look(now(), timeout_) - now());
     return guardian_->step(now());

@@ -35,9 +35,9 @@ constexpr Duration kLead = 2s;  ///< EndPlan::lead_of(kTimeout): a busy machine 
 constexpr Duration kGrace = 500ms;
 constexpr Duration kAhead = 3500ms;  ///< from now to the bound
 
-/// A guardian below a process that plays zklock. The commands are shell scripts. Each opens the pipe
-/// $PIPE for writing. All its descendants inherit that descriptor, so the pipe ends when the last of
-/// them is dead. A script creates the file $READY when await_ready() is to return.
+/// A guardian below a process that plays zklock. The commands are shell scripts. Each opens the
+/// pipe $PIPE for writing. All its descendants inherit that descriptor, so the pipe ends when the
+/// last of them is dead. A script creates the file $READY when await_ready() is to return.
 class GuardianTest : public ::testing::Test {
  protected:
   GuardianTest() {

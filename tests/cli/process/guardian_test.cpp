@@ -174,8 +174,8 @@ TEST_F(GuardianTest, LeftoversOfCommand_AreEnded) {
   EXPECT_EQ(exit_code(), 3);
 }
 
-// For example `tee`, which writes the last output of the command. The leftover reads until the end of
-// a second pipe, which comes when the command has ended.
+// For example `tee`, which writes the last output of the command. The leftover reads until the end
+// of a second pipe, which comes when the command has ended.
 TEST_F(GuardianTest, LeftoverEndsSoon_GetsNoTerm) {
   const std::string leftover = "(trap 'printf t >&9' TERM; read -r line <$END; printf e >&9) & ";
   play(script(kTicks + "END=$FILE.end; mkfifo $END; " + leftover + "exec 8>$END; exit 3"),
@@ -190,7 +190,8 @@ TEST_F(GuardianTest, LeftoverEndsSoon_GetsNoTerm) {
   EXPECT_EQ(exit_code(), 0);
 }
 
-// The socket would be full of old bounds. Their kill limits have passed when the guardian continues.
+// The socket would be full of old bounds. Their kill limits have passed when the guardian
+// continues.
 TEST_F(GuardianTest, GuardianStoppedLong_OnlyTheNewestBoundCounts) {
   play(script("trap 'exit 9' USR1; " + kTicks + kReady + kSleeps), [this](Guardian& guardian) {
     start(guardian);
@@ -347,7 +348,8 @@ TEST_F(GuardianTest, SecondStart_RunsAsTheFirst) {
   EXPECT_EQ(file(), "a\nb\n");
 }
 
-// The guardian obeys in the order of the orders, so the command runs until the second start was read.
+// The guardian obeys in the order of the orders, so the command runs until the second start was
+// read.
 TEST_F(GuardianTest, StartWhileItRuns_IsIgnored) {
   play(script("trap 'exit 9' USR1; echo x >>$FILE; " + kReady + kSleeps),
        [this](Guardian& guardian) {

@@ -85,7 +85,7 @@ TEST(CycleMarks, PathInTwoCycles_CertainWins) {
   EXPECT_EQ(mark_of(marks, "/b")->paths, (std::vector<std::string>{"/a", "/b"}));
 }
 
-/// A hostile client can forge circles of any length.
+/// A hostile client can forge cycles of any length.
 LockCycle huge_cycle() {
   LockCycle cycle;
   cycle.is_certain = true;

@@ -15,10 +15,10 @@ namespace zklock::testing {
 
 inline constexpr std::size_t kEnsembles = 3;
 
-// Three environments as one, for classes that need several ensembles. On the simulation they are three
-// independent ensembles, on servers three chroots of one server with separate sessions. A process
-// has a client on each environment; connect() returns the one on the first. Actions apply to all environments,
-// queries to the first.
+// Three environments as one, for classes that need several ensembles. On the simulation they are
+// three independent ensembles, on servers three chroots of one server with separate sessions. A
+// process has a client on each environment; connect() returns the one on the first. Actions apply
+// to all environments, queries to the first.
 class Ensembles : public SuiteEnvironment {
  public:
   explicit Ensembles(const std::function<std::unique_ptr<SuiteEnvironment>()>& make);
@@ -45,7 +45,8 @@ class Ensembles : public SuiteEnvironment {
   bool exists(const std::string& node) override { return stages_[0]->exists(node); }
   RawClient& raw() override { return stages_[0]->raw(); }
   void create(const std::string& path) override;
-  // The znodes of the environments have different sequence numbers. Returns the name on the first environment.
+  // The znodes of the environments have different sequence numbers. Returns the name on the first
+  // environment.
   std::string enqueue(const std::string& prefix) override;
   void change(const std::string& node) override;
   void remove(const std::string& node) override;
@@ -58,7 +59,8 @@ class Ensembles : public SuiteEnvironment {
  private:
   template <class Connect>
   Client& keep(Connect connect);
-  // Calls `act` on each environment if enqueue() created the znode, otherwise on the first environment only.
+  // Calls `act` on each environment if enqueue() created the znode, otherwise on the first
+  // environment only.
   template <class Act>
   void on_each(const std::string& node, Act act);
 

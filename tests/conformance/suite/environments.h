@@ -68,7 +68,8 @@ class RealEnvironment : public SingleEnvironment, private Realm {
   std::list<FaultProxy> slow_networks_;
 };
 
-// A environment on a server that may be killed. All tests of the process share it, one after the other.
+// A environment on a server that may be killed. All tests of the process share it, one after the
+// other.
 class RestartableEnvironment : public RealEnvironment {
  public:
   RestartableEnvironment() : RestartableEnvironment(SharedServer::of_faults()) {}

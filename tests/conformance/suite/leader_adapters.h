@@ -221,7 +221,7 @@ class Candidates {
     const std::lock_guard guard(mutex_);
     std::erase_if(waiting_, [](const auto& each) { return each.expired(); });
     waiting_.push_back(candidate);
-    // A destroyed candidate is not notified, even of events under way. So candidates with a
+    // A destroyed candidate is not notified, even of events in flight. So candidates with a
     // listener are retained.
     if (options_.listener) listening_.push_back(candidate);
     return candidate;

@@ -12,9 +12,9 @@
 
 namespace zklock::testing {
 
-// A adapter describes one way to use a lock class, in the vocabulary of the suite. To add a class to
-// the suite, write such a struct and add it to the list in lock_adapters.cpp. The header erased_adapter.h
-// converts it to a LockAdapter and a SuiteLock, which the tests use.
+// A adapter describes one way to use a lock class, in the vocabulary of the suite. To add a class
+// to the suite, write such a struct and add it to the list in lock_adapters.cpp. The header
+// erased_adapter.h converts it to a LockAdapter and a SuiteLock, which the tests use.
 //
 // | member                                 | meaning                                              |
 // |----------------------------------------|------------------------------------------------------|

@@ -38,7 +38,8 @@ Seen seen(const ElectionState& state) {
   return {state.leader ? state.leader->token : FencingToken{}, 0, state.value};
 }
 
-// Returns whether the state shows since when a contender has held, as of one that has held for seconds.
+// Returns whether the state shows since when a contender has held, as of one that has held for
+// seconds.
 bool is_dated(const LockState& state) {
   return std::ranges::any_of(state.holders, [](const auto& h) { return h.held_since.has_value(); });
 }
@@ -276,7 +277,7 @@ TEST_P(Guarded, SessionExpired_TransactionIsRefused) {
   environment().expire(client_);
   ASSERT_TRUE(becomes_lost(hold));
   // If there are several ensembles, a client may not know yet. It then closes the connection while
-  // the commit is under way.
+  // the commit is in flight.
   const auto refused = commit(transaction);
   const bool unknown = adapter().on_ensembles && refused == Errc::outcome_unknown;
   EXPECT_TRUE(unknown || refused == Errc::lock_lost);

@@ -55,7 +55,8 @@ class LossCounter {
 
 // A test of one adapter on one environment. TearDown() checks that nothing is left.
 //
-// Each test is compiled once and gets its adapter and environment as a parameter. A suite is instantiated by
+// Each test is compiled once and gets its adapter and environment as a parameter. A suite is
+// instantiated by
 //   INSTANTIATE_TEST_SUITE_P(, TheSuite, ::testing::ValuesIn(every_class_on({...})), pairing_name);
 class SuiteTest : public ::testing::TestWithParam<Pairing> {
  protected:

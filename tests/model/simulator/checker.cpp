@@ -35,7 +35,7 @@ std::string hash(std::uint32_t hold) {
 }
 
 /// Returns whether `each` is behind `own`. The znode of another program can be older and yet be
-/// behind, because its name was made by hand. A downgrade that was under way when the path was
+/// behind, because its name was made by hand. A downgrade that was in flight when the path was
 /// recreated makes a reader's znode with the token of the old path.
 bool is_behind(const Event& each, const Event& own) {
   const auto other = core::parse_znode_name(each.text);

@@ -24,7 +24,7 @@ struct CommandLine {
   friend bool operator==(const CommandLine&, const CommandLine&) = default;
 };
 
-/// Returns nothing if a word is unknown, or if a value is missing or out of range.
+/// Returns std::nullopt if a word is unknown, or if a value is missing or out of range.
 std::optional<CommandLine> parse_command_line(const std::vector<std::string>& words);
 
 }  // namespace zklock::simulator

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kLocks = "/locks/";
 constexpr std::string_view kData = "/data/";
 
-/// Returns 1 and "name" for "/locks/b/name". Returns nothing for other paths.
+/// Returns 1 and "name" for "/locks/b/name". Returns std::nullopt for other paths.
 struct LockNode {
   int path;
   std::string_view name;

@@ -204,8 +204,9 @@ void Injector::isolate(const PlanStep& step, SimProcess& process, Line& line) {
   });
 }
 
-// zklock assumes that a client notices each pause of a third of the session timeout, unless the client
-// itself is paused. After another pause, a server stays connected to the leader for a half tick and more.
+// zklock assumes that a client notices each pause of a third of the session timeout, unless the
+// client itself is paused. After another pause, a server stays connected to the leader for a half
+// tick and more.
 void Injector::pause_leader(SimEnsemble& ensemble, Duration length) {
   if (ensemble.is_leader_paused()) return;
   ensemble.pause_leader();

@@ -139,7 +139,7 @@ struct Plan {
 /// from the defaults.
 std::string to_text(const Plan& plan);
 std::string to_text(const PlanStep& step);
-/// Returns nothing if the text is not a plan.
+/// Returns std::nullopt if the text is not a plan.
 std::optional<Plan> parse_plan(const std::string& text);
 
 }  // namespace zklock::simulator

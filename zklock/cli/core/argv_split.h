@@ -10,8 +10,8 @@
 
 namespace zklock::cli {
 
-/// Returns whether a value follows the option of that name ("-w", "--note"); nothing if there is no
-/// such option.
+/// Returns whether a value follows the option of that name ("-w", "--note"); std::nullopt if there
+/// is no such option.
 using TakesValue = std::function<std::optional<bool>(std::string_view option)>;
 
 /// The arguments of a command that starts a program, cut in two.

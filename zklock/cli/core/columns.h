@@ -13,8 +13,8 @@ namespace zklock::cli {
 /// two, combining marks none. REQUIRES: display_text() made the text.
 std::size_t display_width(std::string_view text) noexcept;
 
-/// Returns the text, cut to `width` columns with "..." at its begin or its end. A path is cut at its
-/// begin, because its end is its name.
+/// Returns the text, cut to `width` columns with "..." at its begin or its end. A path is cut at
+/// its begin, because its end is its name.
 enum class Cut { begin, end };
 std::string cut_text(std::string_view text, std::size_t width, Cut cut);
 
@@ -32,10 +32,11 @@ class Table {
     add(std::move(titles));
   }
   void add(Row cells, Tint tint = Tint::plain);
-  /// Returns the lines without line ends, the titles first. All columns are as wide as their longest
-  /// cell. If a line is wider than `width`, the widest shrinkable columns but the first are cut, down
-  /// to 16 each. If that does not suffice, one droppable column after the other is left out. At last
-  /// all shrinkable columns are cut, down to 8 each. So a line can still be wider. 0: no limit.
+  /// Returns the lines without line ends, the titles first. All columns are as wide as their
+  /// longest cell. If a line is wider than `width`, the widest shrinkable columns but the first are
+  /// cut, down to 16 each. If that does not suffice, one droppable column after the other is left
+  /// out. At last all shrinkable columns are cut, down to 8 each. So a line can still be wider. 0:
+  /// no limit.
   std::vector<std::string> lines(std::size_t width) const;
   /// Returns the colour of a line; 0 is that of the titles.
   Tint tint(std::size_t line) const { return tints_.at(line); }

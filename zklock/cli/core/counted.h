@@ -7,7 +7,8 @@
 
 namespace zklock::cli {
 
-/// Returns a count and the words for it: "1 lock", "2 locks". The plural has an "s" unless it is given.
+/// Returns a count and the words for it: "1 lock", "2 locks". The plural has an "s" unless it is
+/// given.
 [[nodiscard]] inline std::string counted(std::size_t count, std::string_view one,
                                          std::string_view many = {}) {
   std::string text = std::to_string(count) + ' ';

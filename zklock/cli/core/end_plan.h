@@ -10,8 +10,8 @@ namespace zklock::cli {
 ///
 /// The bound is the time until which the lock is certain: Hold::valid_until(). The lead is the time
 /// by which a kill may be late. The kill limit is the bound minus the lead: KILL comes then at the
-/// latest. TERM comes at the kill limit minus the grace, the time that the command gets to end. KILL
-/// follows TERM after at most the grace.
+/// latest. TERM comes at the kill limit minus the grace, the time that the command gets to end.
+/// KILL follows TERM after at most the grace.
 ///
 /// | state   | input             | condition                     | next    |
 /// |---------|-------------------|-------------------------------|---------|
@@ -60,9 +60,9 @@ class EndPlan {
   /// KILL is due now.
   void on_kill_requested(Instant now) noexcept;
 
-  /// Returns how much of the lease must be left when the command is started, so that no signal comes
-  /// in a healthy hold. A holder's requests are at most T/8 apart, and the answer may take T/24. Each
-  /// request extends the lease if less than 11T/24 is left.
+  /// Returns how much of the lease must be left when the command is started, so that no signal
+  /// comes in a healthy hold. A holder's requests are at most T/8 apart, and the answer may take
+  /// T/24. Each request extends the lease if less than 11T/24 is left.
   Duration needed_at_start(Duration session_timeout) const noexcept {
     return lead_of(session_timeout) + grace_ + session_timeout / 6;
   }
@@ -71,11 +71,11 @@ class EndPlan {
   /// Returns what is due at `now`. Returns `term` once. Returns `kill` again at each call, because
   /// new processes can appear until all have ended.
   Step step(Instant now) noexcept;
-  /// Returns when step() is to be called next; Instant::max() without a bound. KILL is repeated each
-  /// 10 ms at first, and each 250 ms later.
+  /// Returns when step() is to be called next; Instant::max() without a bound. KILL is repeated
+  /// each 10 ms at first, and each 250 ms later.
   Instant next_step_time() const noexcept;
-  /// Returns when zklock is to read the bound next: each T/40, and each T/800 shortly before a step.
-  /// So the guardian gets an extended bound before it acts on the old one.
+  /// Returns when zklock is to read the bound next: each T/40, and each T/800 shortly before a
+  /// step. So the guardian gets an extended bound before it acts on the old one.
   Instant next_look(Instant now, Duration session_timeout) const noexcept;
   /// Returns the time at which the last step was due.
   Instant last_step_due() const noexcept { return due_; }

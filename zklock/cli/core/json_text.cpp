@@ -152,8 +152,8 @@ Json list_fields(const char* schema, const Snapshot& snapshot) {
   return fields;
 }
 
-/// Returns the begin of a document with a list of locks. The locks follow as texts, because values of
-/// all of them would need several times the memory.
+/// Returns the begin of a document with a list of locks. The locks follow as texts, because values
+/// of all of them would need several times the memory.
 std::string list_head(const Json& fields) {
   std::string text = dumped(fields);
   text.back() = ',';

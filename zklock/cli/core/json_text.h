@@ -36,8 +36,8 @@ std::string finding(const Finding& finding);
 
 /// A line of `watch`. `kind`: state, disconnected or connected; `lock`: a text of lock(), or empty.
 std::string change(WallTime at, std::string_view kind, const std::string& lock);
-/// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released. `holding`:
-/// how many earlier holders still hold.
+/// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released.
+/// `holding`: how many earlier holders still hold.
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
                     std::chrono::milliseconds waited, std::size_t holding);
 /// The line of `hold`. `node`: the name of the znode.

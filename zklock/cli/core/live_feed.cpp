@@ -64,7 +64,7 @@ SharedText LiveFeed::Stream::next() {
     }
     if (sent_pieces_ < change_->size()) return (*change_)[sent_pieces_++];
     change_.reset();
-    // The page has the right time of the data by the beats, also if no lock has changed.
+    // The page has the right time of the data by the beats, even if no lock has changed.
     sent_ = std::move(change_to_);
   }
   if (sent_beats_ == feed_.beats_) return {};

@@ -78,8 +78,8 @@ class LiveFeed {
   };
 
  private:
-  /// Returns the change events between two snapshots. Stores the last ones, because most streams need
-  /// the same.
+  /// Returns the change events between two snapshots. Stores the last ones, because most streams
+  /// need the same.
   Change change_between(const TextsPtr& before, const TextsPtr& now);
 
   const std::string root_;

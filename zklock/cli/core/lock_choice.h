@@ -20,8 +20,9 @@ namespace zklock::cli {
 /// | 3    | with neither a known hold nor a known wait                                         |
 ///
 /// Equal locks are ranked by path. If cycles leave n positions, at least the n / 2 oldest holds and
-/// the n / 2 longest waits of all candidates are chosen. The age of a hold is alert_age(). Both ages of a lock
-/// that a leader holds count as unknown: a leader leads for days, and a standby waits as long.
+/// the n / 2 longest waits of all candidates are chosen. The age of a hold is alert_age(). Both
+/// ages of a lock that a leader holds count as unknown: a leader leads for days, and a standby
+/// waits as long.
 std::vector<std::size_t> most_important(std::span<const SurveyedLock> locks,
                                         const CycleMarks& marks,
                                         std::vector<std::size_t> candidates, std::size_t most,

@@ -55,7 +55,8 @@ bool is_writer(const Participant& contender) noexcept;
 /// Returns "lock delay of 4 s".
 std::string delay_text(std::chrono::milliseconds length);
 
-/// Returns the sum of the held permits of a semaphore; nothing if not all holders are described.
+/// Returns the sum of the held permits of a semaphore; std::nullopt if not all holders are
+/// described.
 std::optional<std::int64_t> held_permits(const SurveyedLock& lock) noexcept;
 
 /// Returns whether the contender is the leader of an election.
@@ -77,7 +78,7 @@ struct HoldAge {
   std::chrono::milliseconds age{0};
   bool is_exact = false;
 };
-/// Returns nothing if neither is known.
+/// Returns std::nullopt if neither is known.
 std::optional<HoldAge> hold_age(const Participant& holder, WallTime now) noexcept;
 /// Returns the age of a hold for an alert or a filter. Without held_since, the time in the queue
 /// counts for other libraries only: a hold of zklock is then short, or its znode shows no age.
@@ -87,12 +88,12 @@ std::optional<std::chrono::milliseconds> alert_age(const Participant& holder,
 /// 1970, because other programs write these times.
 std::chrono::milliseconds age(WallTime then, WallTime now) noexcept;
 
-/// Returns the age of the oldest hold; nothing if none is known.
+/// Returns the age of the oldest hold; std::nullopt if none is known.
 std::optional<HoldAge> oldest_hold(const SurveyedLock& lock, WallTime now) noexcept;
-/// Returns the highest alert_age() of the holders; nothing if none is known.
+/// Returns the highest alert_age() of the holders; std::nullopt if none is known.
 std::optional<std::chrono::milliseconds> oldest_alert(const SurveyedLock& lock,
                                                       WallTime now) noexcept;
-/// Returns how long the oldest described waiting contender waits; nothing if that is unknown.
+/// Returns how long the oldest described waiting contender waits; std::nullopt if that is unknown.
 std::optional<std::chrono::milliseconds> oldest_wait(const SurveyedLock& lock,
                                                      WallTime now) noexcept;
 

@@ -23,7 +23,8 @@ struct RowFilter {
 };
 
 /// Returns the locks that pass the filter, in the order. `held`: the oldest hold first; that of a
-/// leader has no age, because a leader leads for days. `waiting`: the longest queue first, then the oldest wait. Equal locks stay in the order of `locks`. Pure.
+/// leader has no age, because a leader leads for days. `waiting`: the longest queue first, then the
+/// oldest wait. Equal locks stay in the order of `locks`. Pure.
 std::vector<const SurveyedLock*> lock_rows(std::span<const SurveyedLock> locks,
                                            const RowFilter& filter, RowOrder order, WallTime now);
 /// Sorts rows as lock_rows() does. REQUIRES: the rows are in the order of their paths.

@@ -51,12 +51,13 @@ struct FoundLocks {
   std::vector<const SurveyedLock*> locks;
 };
 
-/// Returns the locks that match a query, at most `most`, in its order. `path` chooses the most important
-/// ones, and then orders them; the other orders choose their first ones. See most_important() and sort_rows(). They
-/// refer to the snapshot.
+/// Returns the locks that match a query, at most `most`, in its order. `path` chooses the most
+/// important ones, and then orders them; the other orders choose their first ones. See
+/// most_important() and sort_rows(). They refer to the snapshot.
 ///
-/// A word matches a part of the path, or of a text of a described contender: host, application, label,
-/// note, owner, thread, library, session. A small ASCII letter matches its capital letter. Pure.
+/// A word matches a part of the path, or of a text of a described contender: host, application,
+/// label, note, owner, thread, library, session. A small ASCII letter matches its capital letter.
+/// Pure.
 FoundLocks find_locks(const Snapshot& snapshot, const CycleMarks& marks, const LockQuery& query,
                       std::size_t most, WallTime now);
 

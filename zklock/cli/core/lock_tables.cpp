@@ -22,7 +22,8 @@ std::string holder_text(const SurveyedLock& lock) {
   return text + " and " + std::to_string(lock.state.holding - 1) + " more";
 }
 
-/// Returns what a contender is: "mutex", "writer", "reader", "2 permits", "weight 5" or "candidate".
+/// Returns what a contender is: "mutex", "writer", "reader", "2 permits", "weight 5" or
+/// "candidate".
 std::string kind_text(const Participant& contender) {
   if (contender.is_candidate) return "candidate";
   switch (contender.access) {
@@ -35,7 +36,8 @@ std::string kind_text(const Participant& contender) {
   return is_writer(contender) ? "writer" : "mutex";
 }
 
-/// Returns what holds the lock: "mutex", "writer", "readers", "permits 2 of 5", "priority" or "leader".
+/// Returns what holds the lock: "mutex", "writer", "readers", "permits 2 of 5", "priority" or
+/// "leader".
 std::string kind_text(const SurveyedLock& lock) {
   const auto& holders = lock.state.holders;
   if (!holders.empty() && leads(holders.front())) return "leader";

@@ -21,7 +21,8 @@ Table lock_table(std::span<const SurveyedLock* const> locks, WallTime now,
                  const CycleMarks& marks = {});
 /// The contenders of one lock, in the order of service.
 Table contender_table(const SurveyedLock& lock, WallTime now);
-/// Returns what contender_table() leaves out: "and 9900 more wait", or a lock delay; an empty text if nothing.
+/// Returns what contender_table() leaves out: "and 9900 more wait", or a lock delay; an empty text
+/// if nothing.
 std::string rest_text(const SurveyedLock& lock);
 
 }  // namespace zklock::cli

@@ -11,13 +11,13 @@
 
 namespace zklock::cli {
 
-/// The most paths with series of their own. The other locks share the label "other": with their sums,
-/// or for ages and ratios with their maximum.
+/// The most paths with series of their own. The other locks share the label "other": with their
+/// sums, or for ages and ratios with their maximum.
 inline constexpr std::size_t kMostMetricPaths = 200;
 
 using MetricPaths = std::set<std::string, std::less<>>;
-/// Returns the paths with series of their own: those of `before` that the snapshot still has, then the
-/// first ones by path. So a new lock takes the series of no other. Pure.
+/// Returns the paths with series of their own: those of `before` that the snapshot still has, then
+/// the first ones by path. So a new lock takes the series of no other. Pure.
 MetricPaths metric_paths(const Snapshot& snapshot, const MetricPaths& before);
 
 /// Returns the metrics of a snapshot in the text format of Prometheus, version 0.0.4.
@@ -34,8 +34,9 @@ MetricPaths metric_paths(const Snapshot& snapshot, const MetricPaths& before);
 /// | last_pass_timestamp_seconds                   | begin of the last pass                        |
 /// | connected                                     | 1 if the session is connected, otherwise 0    |
 ///
-/// oldest_hold_seconds is the highest alert_age(), and 0 if that is unknown. Both ages are 0 for a lock that a
-/// leader holds. `snapshot` is null before the end of the first pass: then only `connected` is known. Pure.
+/// oldest_hold_seconds is the highest alert_age(), and 0 if that is unknown. Both ages are 0 for a
+/// lock that a leader holds. `snapshot` is null before the end of the first pass: then only
+/// `connected` is known. Pure.
 std::string observed_metrics(const Snapshot* snapshot, const MetricPaths& paths, bool connected,
                              WallTime now);
 

@@ -33,7 +33,7 @@ struct CandidacyEnd {
 /// Thread-safety: none; pure.
 class RepeatPlan {
  public:
-  /// Returns the pause before the next candidacy; nothing if there is none.
+  /// Returns the pause before the next candidacy; std::nullopt if there is none.
   std::optional<Duration> next(const CandidacyEnd& end) noexcept;
 
  private:

@@ -90,8 +90,8 @@ using RunEffects = std::vector<RunEffect>;
 /// | the command died of signal n                                           | 128 + n              |
 /// | the command exited                                                     | that of the command  |
 ///
-/// (1) If only the lease or the session has ended, the last bound proves how long the lock was held.
-/// zklock may have been stopped meanwhile. So an end at or before that bound is no loss.
+/// (1) If only the lease or the session has ended, the last bound proves how long the lock was
+/// held. zklock may have been stopped meanwhile. So an end at or before that bound is no loss.
 ///
 /// Thread-safety: none; pure.
 class RunFsm {

@@ -63,7 +63,8 @@ struct CycleMark {
 
   friend bool operator==(const CycleMark&, const CycleMark&) = default;
 };
-/// By path. The paths of a cycle share its mark. If a path is in several cycles, a certain one wins.
+/// By path. The paths of a cycle share its mark. If a path is in several cycles, a certain one
+/// wins.
 using CycleMarks = std::map<std::string, std::shared_ptr<const CycleMark>, std::less<>>;
 CycleMarks cycle_marks(std::span<const LockCycle> cycles);
 /// Returns the mark of a path; null if it is in no cycle.

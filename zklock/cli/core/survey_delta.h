@@ -24,8 +24,8 @@ struct SurveyDelta {
   bool is_empty() const noexcept { return changed.empty() && removed.empty(); }
 };
 
-/// Returns the changes that lead from `before` to `now`. Both are in the order of their paths, which
-/// is also the order of the result. Pure.
+/// Returns the changes that lead from `before` to `now`. Both are in the order of their paths,
+/// which is also the order of the result. Pure.
 SurveyDelta survey_delta(std::span<const LockText> before, std::span<const LockText> now);
 
 }  // namespace zklock::cli

@@ -17,7 +17,8 @@ namespace zklock::cli {
 
 namespace {
 
-/// The life of the guardian. An exception ends the process, and so the command: see PR_SET_PDEATHSIG.
+/// The life of the guardian. An exception ends the process, and so the command: see
+/// PR_SET_PDEATHSIG.
 [[noreturn]] void be_guardian(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
                               const SharedTime& kill_limit) noexcept {
   sigset_t all;

@@ -16,8 +16,8 @@
 
 namespace zklock::cli {
 
-/// zklock's side of its guardian; see GuardianProcess. The process of zklock becomes a subreaper, too.
-/// So the processes of the command become its children if the guardian dies.
+/// zklock's side of its guardian; see GuardianProcess. The process of zklock becomes a subreaper,
+/// too. So the processes of the command become its children if the guardian dies.
 ///
 /// Thread-safety: one thread. REQUIRES: constructed before the process has a second thread.
 class Guardian {
@@ -46,15 +46,15 @@ class Guardian {
   void request_kill() noexcept;
   /// Ends the guardian. REQUIRES: no process of the command is left.
   void finish() noexcept;
-  /// Returns the next notice; nothing if there is none now.
+  /// Returns the next notice; std::nullopt if there is none now.
   std::optional<Notice> next_notice();
 
   /// Kills all processes of the command, but not the guardian. Returns how many there were.
   int kill_descendants() const;
   /// Kills the guardian.
   void kill_guardian() const noexcept;
-  /// For the time after has_ended(). Kills and reaps the processes that the guardian has left to this
-  /// process. Returns whether none is left.
+  /// For the time after has_ended(). Kills and reaps the processes that the guardian has left to
+  /// this process. Returns whether none is left.
   bool sweep_orphans();
   /// Returns the notice about a process that the last sweep_orphans() could not end.
   Notice remaining_orphan() const { return remaining_notice(orphans_, LeaseClock::now()); }

@@ -29,7 +29,7 @@ int send_parts(int fd, const void* head, std::size_t size, std::string_view text
   return 0;
 }
 
-/// Returns the length of the message; nothing if there is none.
+/// Returns the length of the message; std::nullopt if there is none.
 std::optional<std::size_t> receive_into(int fd, void* buffer, std::size_t size, bool& at_end) {
   while (true) {
     const ssize_t length = ::recv(fd, buffer, size, MSG_DONTWAIT);

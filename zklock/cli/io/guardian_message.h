@@ -44,8 +44,8 @@ inline constexpr std::size_t kMostVariables = 65'536;
 int send_message(int fd, const Order& order, std::string_view variables = {}) noexcept;
 int send_message(int fd, const Notice& notice) noexcept;
 
-/// Receive one message, without blocking. Return nothing if there is none now. Set `at_end` if the
-/// other process has closed the socket and all its messages were received.
+/// Receive one message, without blocking. Return std::nullopt if there is none now. Set `at_end` if
+/// the other process has closed the socket and all its messages were received.
 std::optional<ReceivedOrder> receive_order(int fd, bool& at_end);
 std::optional<Notice> receive_notice(int fd, bool& at_end);
 

@@ -184,8 +184,8 @@ void GuardianProcess::become_command(std::vector<std::string> variables, int res
   plan_->on_kill_limit(kill_limit_.get());
   if (plan_->may_start(LeaseClock::now())) {
     ::sigprocmask(SIG_SETMASK, &command_.signal_mask, nullptr);
-    // A script without "#!" runs by /bin/sh, as under nice and timeout. The program has a slash, so it is
-    // not searched for.
+    // A script without "#!" runs by /bin/sh, as under nice and timeout. The program has a slash, so
+    // it is not searched for.
     ::execvpe(command_.program.c_str(), argument_pointers.data(), environment_pointers.data());
     error = errno;
   }

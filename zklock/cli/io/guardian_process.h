@@ -30,12 +30,12 @@ struct GuardedCommand {
   std::string said_if_killed;     ///< line on stderr if zklock was killed
 };
 
-/// Returns the notice `remaining` about a process that KILL has not ended. Its number is 0 if there is
-/// none.
+/// Returns the notice `remaining` about a process that KILL has not ended. Its number is 0 if there
+/// is none.
 Notice remaining_notice(const Descendants& found, Instant now);
 
-/// The guardian: a process that ends the command when zklock cannot. It is the parent of the command,
-/// and the subreaper of all its descendants. It obeys EndPlan by its own clock.
+/// The guardian: a process that ends the command when zklock cannot. It is the parent of the
+/// command, and the subreaper of all its descendants. It obeys EndPlan by its own clock.
 ///
 /// | order         | content              | effect                                       |
 /// |---------------|----------------------|----------------------------------------------|
@@ -61,8 +61,9 @@ Notice remaining_notice(const Descendants& found, Instant now);
 /// guardian then retains the standard input and output. Otherwise a pipe would not end with the
 /// command.
 ///
-/// zklock writes the kill limit of EndPlan to memory that both share. In one turn, the guardian reads
-/// the clock, then all orders, and then the limit. So a limit that is read is as new as the time. A
+/// zklock writes the kill limit of EndPlan to memory that both share. In one turn, the guardian
+/// reads the clock, then all orders, and then the limit. So a limit that is read is as new as the
+/// time. A
 /// `start` and the end of file that are read together start nothing.
 ///
 /// Thread-safety: none. REQUIRES: the process has one thread and blocks all signals.
@@ -95,7 +96,7 @@ class GuardianProcess {
   const pid_t own_pid_;
   const SharedTime& kill_limit_;
   UniqueFd children_;     ///< signalfd for SIGCHLD
-  UniqueFd exec_result_;  ///< while exec is under way
+  UniqueFd exec_result_;  ///< while exec has not ended
   Waiter waiter_;
   std::optional<EndPlan> plan_;  ///< set by `start`
   pid_t child_ = 0;              ///< the command, until it was reaped

@@ -26,7 +26,7 @@ struct HttpRefusal {
 
 using HttpHead = boost::beast::http::header<true>;
 
-/// Returns why the head of a request is refused; nothing if it is permitted.
+/// Returns why the head of a request is refused; std::nullopt if it is permitted.
 ///
 /// | status | cause                                                                             |
 /// |--------|-----------------------------------------------------------------------------------|
@@ -41,8 +41,8 @@ using HttpHead = boost::beast::http::header<true>;
 std::optional<HttpRefusal> refusal_of(const HttpHead& head,
                                       std::span<const std::string> allowed_hosts);
 
-/// Returns the answer to a head that cannot be parsed: 400, 431 for more than 8 KiB, 505 for another
-/// version. Nothing if the connection failed.
+/// Returns the answer to a head that cannot be parsed: 400, 431 for more than 8 KiB, 505 for
+/// another version. Nothing if the connection failed.
 std::optional<HttpRefusal> refusal_of(const boost::beast::error_code& error);
 
 /// Returns whether the client accepts the encoding gzip. A weight ("gzip;q=1") counts as a refusal,

@@ -61,7 +61,8 @@ struct HttpLimits {
 /// Thread-safety: one thread, that of the io_context. REQUIRES: destroyed before the io_context.
 class HttpServer {
  public:
-  /// Returns the answer to a permitted request for a path. `query`: the text after the question mark.
+  /// Returns the answer to a permitted request for a path. `query`: the text after the question
+  /// mark.
   using Handler = std::function<HttpAnswer(std::string_view path, std::string_view query)>;
   using Endpoint = boost::asio::ip::tcp::endpoint;
 

@@ -41,8 +41,8 @@ int descriptor_of(const fs::path& name) {
   return problem == std::errc() && end == text.data() + text.size() ? fd : -1;
 }
 
-/// Returns the name that links lead to: that of a descriptor, of a file, or of no file yet. Returns an empty
-/// name if the links form a circle.
+/// Returns the name that links lead to: that of a descriptor, of a file, or of no file yet. Returns
+/// an empty name if the links form a circle.
 fs::path resolved(fs::path name) {
   std::error_code error;
   for (int links = 0; descriptor_of(name) < 0 && fs::is_symlink(name, error); ++links) {

@@ -18,12 +18,12 @@ namespace zklock::cli {
 /// Thread-safety: one thread.
 class ReportFile {
  public:
-  /// Checks that the report can be written. An open descriptor is duplicated now, because another file can
-  /// have its number later. Throws: Failure with ExitCode::kData.
+  /// Checks that the report can be written. An open descriptor is duplicated now, because another
+  /// file can have its number later. Throws: Failure with ExitCode::kData.
   explicit ReportFile(const std::string& name);
 
-  /// Blocks for at most some seconds while a pipe or a device accepts no output. A named pipe without a reader is
-  /// an error. Throws: Failure.
+  /// Blocks for at most some seconds while a pipe or a device accepts no output. A named pipe
+  /// without a reader is an error. Throws: Failure.
   void write(const std::string& text) const;
 
  private:

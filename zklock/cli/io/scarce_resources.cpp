@@ -27,8 +27,8 @@ void check_descriptors() {
 }
 
 void check_threads() {
-  // Six of a client and two of the C client. The system counts a thread for a moment after its end, so two
-  // more are started.
+  // Six of a client and two of the C client. The system counts a thread for a moment after its end,
+  // so two more are started.
   constexpr std::size_t kNeeded = 10;
   std::latch all_started(1);
   std::vector<std::jthread> threads;

@@ -26,7 +26,7 @@ class SignalReader {
   SignalReader();
 
   int fd() const noexcept { return fd_.get(); }
-  /// Returns the next signal; nothing if there is none.
+  /// Returns the next signal; std::nullopt if there is none.
   std::optional<ReceivedSignal> next() noexcept;
   /// Returns the mask before the construction: that of the command.
   const sigset_t& old_mask() const noexcept { return old_mask_; }

@@ -6,7 +6,8 @@
 namespace zklock::cli {
 
 /// Opens /dev/null for those of the descriptors 0 to 2 that are closed, so that no other file gets
-/// their numbers. Output to the closed standard output still fails. A started program finds them closed.
+/// their numbers. Output to the closed standard output still fails. A started program finds them
+/// closed.
 void fill_standard_streams() noexcept;
 
 /// Replaces the descriptors 0 and 1 of this process by /dev/null.

@@ -12,7 +12,8 @@
 
 namespace zklock::cli {
 
-/// Blocks SIGTSTP (Ctrl-Z), and reads it from a descriptor. A signal that was ignored stays ignored.
+/// Blocks SIGTSTP (Ctrl-Z), and reads it from a descriptor. A signal that was ignored stays
+/// ignored.
 ///
 /// Thread-safety: none. REQUIRES: constructed before the process has a second thread.
 class StopSignal {
@@ -45,13 +46,14 @@ class Terminal {
   ~Terminal();
 
   static bool is_there() noexcept;
-  /// Restores the terminal, and stops the process as SIGTSTP does. Returns when the process continues
-  /// in the foreground. REQUIRES: a StopSignal exists.
+  /// Restores the terminal, and stops the process as SIGTSTP does. Returns when the process
+  /// continues in the foreground. REQUIRES: a StopSignal exists.
   void suspend() noexcept;
   Size size() const noexcept;
   /// Shows the lines from the top. REQUIRES: display_text() made them, and they fit.
   void show(const std::vector<std::string>& lines);
-  /// Reads what was typed. Returns no keys if nothing was. Returns nothing at the end of the input.
+  /// Reads what was typed. Returns no keys if nothing was. Returns std::nullopt at the end of the
+  /// input.
   std::optional<std::vector<Key>> read_keys();
 };
 

@@ -35,9 +35,9 @@ struct CreateContender {
   bool counts = false;
   bool makes_path = false;
 };
-/// Sends exists. Reply: all members of a Get reply except data. Newer servers (ZOOKEEPER-2590: 3.8.4
-/// and later of 3.8, 3.9.2 and later) require READ permission. They refuse (no_auth) only an existing
-/// znode.
+/// Sends exists. Reply: all members of a Get reply except data. Newer servers (ZOOKEEPER-2590:
+/// 3.8.4 and later of 3.8, 3.9.2 and later) require READ permission. They refuse (no_auth) only an
+/// existing znode.
 struct CountChildren {
   std::string path;
 };
@@ -85,8 +85,8 @@ struct ListAndWatch {
 };
 /// Sends exists with a watch. The reply has all members of a Get reply except data. The status `ok`
 /// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. But some servers
-/// send no events of a znode on which the client has no READ permission. If they refuse the exists, the
-/// status is `ok` as for a GetAndWatch without a stat, and `unreadable` is set.
+/// send no events of a znode on which the client has no READ permission. If they refuse the exists,
+/// the status is `ok` as for a GetAndWatch without a stat, and `unreadable` is set.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -148,8 +148,8 @@ using Write = std::variant<write::Create, write::Set, write::Remove, write::Chec
 /// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
 /// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
 /// and failed_operation has its index. The replies session_ended, auth_failed and closed do not say
-/// whether a transaction that was sent has been executed. Its writes can outlive the session, except
-/// ephemeral znodes. REQUIRES: a guard or at least one write.
+/// whether a transaction that was sent has been executed. Its writes can outlive the session,
+/// except ephemeral znodes. REQUIRES: a guard or at least one write.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;
@@ -279,8 +279,8 @@ class Coordinator {
   virtual void close() = 0;
 
   /// Returns whether close() would wait for the calling thread. That is so in a handler, a watch
-  /// event and an event of the observer. The default returns false. It is right for an implementation
-  /// whose close() waits for no thread.
+  /// event and an event of the observer. The default returns false. It is right for an
+  /// implementation whose close() waits for no thread.
   virtual bool is_own_thread() const noexcept { return false; }
 
   /// See Client::set_hosts(). The default has no servers, and ignores the call.

@@ -27,8 +27,8 @@ spdlog::level::level_enum spdlog_level(LogLevel level) noexcept {
   return spdlog::level::err;
 }
 
-/// Drops the line if the standard error output cannot take it at once, or has no reader. Otherwise a
-/// line that the program did not request could block a thread of zklock, or raise SIGPIPE.
+/// Drops the line if the standard error output cannot take it at once, or has no reader. Otherwise
+/// a line that the program did not request could block a thread of zklock, or raise SIGPIPE.
 void write_to_stderr(std::string_view text) {
   constexpr std::string_view kName = "zklock: ";
   std::string line;

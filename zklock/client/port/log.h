@@ -28,8 +28,8 @@ namespace zklock::client {
 /// | neither          | warnings and errors, to the standard error   | none                  |
 /// |                  | output                                       |                       |
 ///
-/// Any thread may add a line, even while it holds a mutex: that never waits for the output. A thread
-/// of the log writes the lines, one after the other, in the order in which they were added:
+/// Any thread may add a line, even while it holds a mutex: that never waits for the output. A
+/// thread of the log writes the lines, one after the other, in the order in which they were added:
 ///
 /// | state   | event                     | next                                                   |
 /// |---------|---------------------------|--------------------------------------------------------|
@@ -37,8 +37,8 @@ namespace zklock::client {
 /// | writing | a line is added           | writing                                                |
 /// |         | the last line was written | idle                                                   |
 ///
-/// After 1,000 lines that wait, only lines about losses are accepted. After 2,000, none is. The lines
-/// that are not accepted are dropped and counted.
+/// After 1,000 lines that wait, only lines about losses are accepted. After 2,000, none is. The
+/// lines that are not accepted are dropped and counted.
 ///
 /// Thread-safety: all members, from any thread. Made by std::make_shared.
 class Log : public std::enable_shared_from_this<Log> {
@@ -59,10 +59,11 @@ class Log : public std::enable_shared_from_this<Log> {
   bool uses_stderr() const noexcept { return !logger_ && !sink_; }
   /// From now on no line is written. A write that another thread has begun continues.
   void close() noexcept { closed_ = true; }
-  /// Adds a line, if its level is accepted. It is cut and made printable. An exception of the logger or
-  /// the sink is dropped.
+  /// Adds a line, if its level is accepted. It is cut and made printable. An exception of the
+  /// logger or the sink is dropped.
   void write(LogLevel level, std::string line, Importance importance = Importance::other) noexcept;
-  /// Does what write() does. But if there is no room for the line, returns false, and does not count it.
+  /// Does what write() does. But if there is no room for the line, returns false, and does not
+  /// count it.
   bool try_write(LogLevel level, std::string line, Importance importance) noexcept;
   /// Does what write() does for at most ten lines at once, and then one a second. A line says how
   /// many were omitted before it.

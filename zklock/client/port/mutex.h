@@ -6,10 +6,18 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "zklock/client/port/may_block.h"
 #include "zklock/core/thread_annotations.h"
 
 namespace zklock::client {
+
+/// The engine mutex that the calling thread holds; null if it holds none. Used in asserts only.
+inline constinit thread_local const void* engine_mutex_held_here = nullptr;
+
+/// Returns whether the calling thread may block, call code of the user, and write to the user's
+/// log: not while it holds an engine mutex. For asserts at the places that do one of these.
+inline bool may_block_here() noexcept {
+  return engine_mutex_held_here == nullptr;
+}
 
 /// A std::mutex that clang's thread-safety analysis knows. It works only between threads of one
 /// process. The distributed lock is zklock::Mutex.

@@ -47,25 +47,26 @@ struct Reply {
   /// If true, the client has no READ permission on the znode of this watch, and the servers may
   /// withhold its events. The client then checks repeatedly whether the znode exists, so `deleted`
   /// comes late, or never if the znode is recreated between two checks. `changed` may never come.
-  /// get_by_quorum() also sets it, without a watch: then only the stat is known. Some servers do not
-  /// show even the stat: see is_without_stat().
+  /// get_by_quorum() also sets it, without a watch: then only the stat is known. Some servers do
+  /// not show even the stat: see is_without_stat().
   bool unreadable = false;
   /// If true, a CreateContender with `makes_path` created its znode but not the path, because the
   /// path existed.
   bool path_existed = false;
-  /// The reply to the exists of the parent: of a CreateContender with `counts` whose create was sent,
-  /// and of get_by_quorum() if is_without_stat(). Otherwise null. If only the exists of the
+  /// The reply to the exists of the parent: of a CreateContender with `counts` whose create was
+  /// sent, and of get_by_quorum() if is_without_stat(). Otherwise null. If only the exists of the
   /// CreateContender could not be sent, its status is server_error.
   std::shared_ptr<const Reply> parent;
 
-  /// Returns whether only the existence of the znode is known: neither its data nor its stat. Servers
-  /// with ZOOKEEPER-2590 refuse an exists without READ permission, but only if the znode exists.
+  /// Returns whether only the existence of the znode is known: neither its data nor its stat.
+  /// Servers with ZOOKEEPER-2590 refuse an exists without READ permission, but only if the znode
+  /// exists.
   /// REQUIRES: the status is ok.
   bool is_without_stat() const noexcept { return unreadable && token == FencingToken{}; }
 };
 
-/// A function that takes a reply; it can be null. Unlike a std::function, it allocates no memory for
-/// a function that captures one shared_ptr. Copies can share the captures of a larger function.
+/// A function that takes a reply; it can be null. Unlike a std::function, it allocates no memory
+/// for a function that captures one shared_ptr. Copies can share the captures of a larger function.
 ///
 /// Thread-safety: a value.
 class ReplyHandler {

@@ -24,9 +24,9 @@ std::pair<RequestId, RequestId> submit_then_get(
 /// Reads `path` by the quorum: a Check, then a Get. Without the Check, a server that lags behind
 /// would still show a znode that is deleted. Calls `handler` once, with the reply to the Get. If
 /// the Check returns anything but ok, passes its reply instead. Exception: without READ permission,
-/// passes the reply to an exists, with Reply::unreadable. If that exists is refused, sends an exists
-/// of the parent. If this is ok, passes a reply that is_without_stat() and has it as `parent`.
-/// Otherwise passes the reply of the parent.
+/// passes the reply to an exists, with Reply::unreadable. If that exists is refused, sends an
+/// exists of the parent. If this is ok, passes a reply that is_without_stat() and has it as
+/// `parent`. Otherwise passes the reply of the parent.
 /// REQUIRES: `coordinator` calls no handler after its destruction.
 void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session,
                    ReplyHandler handler);

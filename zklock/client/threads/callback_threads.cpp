@@ -51,7 +51,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   void add_thread() ZKLOCK_REQUIRES(mutex_);
   bool claims_wake() noexcept ZKLOCK_REQUIRES(mutex_);
   core::Instant now() const;
-  void check_backlog_after(core::Duration wait);
+  void check_backlog_after(core::Duration wait) noexcept;
   void check_backlog();
   void work(Threads::iterator self) noexcept;
   bool wait_for_task() ZKLOCK_REQUIRES(mutex_);
@@ -77,7 +77,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   Threads threads_ ZKLOCK_GUARDED_BY(mutex_);
   Threads ended_ ZKLOCK_GUARDED_BY(mutex_);           // to be joined: they run no further task
   std::size_t idle_ ZKLOCK_GUARDED_BY(mutex_) = 0;    // count of threads that wait for a task
-  bool is_waking_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a woken thread has taken no task yet
+  bool is_waking_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a thread was woken, and does not run yet
   // Count of tasks begun and not ended, on any thread.
   std::size_t running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   // Count of running tasks that are in drain_for().
@@ -154,8 +154,8 @@ bool CallbackThreads::Pool::post(Task task) {
   return true;
 }
 
-/// Returns whether the caller must wake an idle thread. One thread is woken at a time: it wakes the
-/// next one when it has taken its task. So thousands of short tasks do not each wake a thread.
+/// Returns whether the caller must wake an idle thread. One is woken at a time: it wakes the next
+/// one when it has taken a task. So thousands of short tasks do not each wake a thread.
 bool CallbackThreads::Pool::claims_wake() noexcept {
   return !queue_.empty() && idle_ > 0 && !std::exchange(is_waking_, true);
 }
@@ -182,7 +182,7 @@ Backlog CallbackThreads::Pool::backlog() const {
   return {running_, queue_.size() - idle_, std::max(wait, core::Duration())};
 }
 
-void CallbackThreads::Pool::check_backlog_after(core::Duration wait) {
+void CallbackThreads::Pool::check_backlog_after(core::Duration wait) noexcept {
   const auto scheduler = options_.scheduler.lock();
   if (!scheduler) return;
   scheduler->at(scheduler->now() + wait, [pool = weak_from_this()] {
@@ -247,15 +247,18 @@ void CallbackThreads::Pool::work(Threads::iterator self) noexcept {
   join(std::move(others));
 }
 
-/// Blocks until there is a task. Returns false if the thread must end. That is so after drain_for(), and
-/// after idle_time without a task, except for the kept thread.
+/// Blocks until there is a task. Returns false if the thread must end. That is so after
+/// drain_for(), and after idle_time without a task, except for the kept thread.
 bool CallbackThreads::Pool::wait_for_task() {
-  const auto is_over = [this]() ZKLOCK_REQUIRES(mutex_) { return !queue_.empty() || draining_; };
+  const auto until = std::chrono::steady_clock::now() + options_.idle_time;
   ++idle_;
-  work_.wait_until(mutex_, std::chrono::steady_clock::now() + options_.idle_time, is_over);
-  while (options_.keeps_one && threads_.size() == 1 && !is_over()) work_.wait(mutex_);
+  while (queue_.empty() && !draining_) {
+    const bool is_kept = options_.keeps_one && threads_.size() == 1;
+    if (!is_kept && std::chrono::steady_clock::now() >= until) break;
+    is_kept ? work_.wait(mutex_) : work_.wait_until(mutex_, until);
+    is_waking_ = false;  // even if another thread has taken the task meanwhile
+  }
   --idle_;
-  is_waking_ = false;
   return !queue_.empty();
 }
 
@@ -277,11 +280,7 @@ CallbackThreads::Pool::Threads CallbackThreads::Pool::leave(Threads::iterator se
 void CallbackThreads::Pool::join(Threads threads) noexcept {
   for (std::thread& thread : threads) {
     // The pool may be destroyed by a thread_local object of one of its threads.
-    if (thread.get_id() == std::this_thread::get_id()) {
-      thread.detach();
-    } else {
-      thread.join();
-    }
+    thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
   }
 }
 
@@ -333,7 +332,6 @@ bool CallbackThreads::Pool::drain_for(core::Duration longest) noexcept {
   const auto wait = std::clamp<core::Duration>(longest, core::Duration(0), kLongestWait);
   const auto until = std::chrono::steady_clock::now() + wait;
   const bool inside = current_ == this;
-
   MutexLock lock(mutex_);
   draining_ = true;
   work_.notify_all();

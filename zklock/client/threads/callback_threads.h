@@ -23,16 +23,17 @@ struct CallbackThreadsOptions {
   std::shared_ptr<Dispatcher> substitute = {};
   /// If set, the executor runs the tasks. One thread passes them to it, in order.
   Executor executor = {};
-  /// If `scheduler` and `on_backlog` are set, the scheduler's thread calls `on_backlog` when a task has
-  /// waited for a thread for kBacklogLimit. It does so again whenever that wait has doubled. REQUIRES:
+  /// If `scheduler` and `on_backlog` are set, the scheduler's thread calls `on_backlog` when a task
+  /// has waited for a thread for kBacklogLimit. It does so again whenever that wait has doubled.
+  /// REQUIRES:
   /// `on_backlog` neither blocks nor throws.
   std::weak_ptr<Scheduler> scheduler = {};
   std::function<void(const Backlog&)> on_backlog = {};
 };
 
 /// The threads that run user code and write the log. Threads are added while tasks keep the others
-/// busy, up to `max_threads`. A thread without a task for `idle_time` ends, except the one that is kept.
-/// All have the scheduling policy and priority of the thread that constructed this object.
+/// busy, up to `max_threads`. A thread without a task for `idle_time` ends, except the one that is
+/// kept. All have the scheduling policy and priority of the thread that constructed this object.
 ///
 /// Thread-safety: all members, from any thread, also from a task. A task may also run the
 /// destructor. REQUIRES: no member is called during or after the destructor.
@@ -51,10 +52,11 @@ class CallbackThreads final : public Dispatcher {
   /// object.
   ~CallbackThreads() override;
 
-  /// Queues `task`. It begins at once if fewer than `max_threads` threads are busy, and the system
-  /// provides another thread if none is idle. After drain_for() has begun, only a task of this object
-  /// can post a task. Any other call then drops `task` and returns false. Throws std::system_error if there is no thread, the system provides
-  /// none, and there is no substitute. Throws std::bad_alloc.
+  /// Queues `task`. It begins soon if fewer than `max_threads` threads are busy, and the system
+  /// provides another thread if none is idle. Idle threads are woken one after the other. After
+  /// drain_for() has begun, only a task of this object can post a task. Any other call then drops
+  /// `task` and returns false. Throws std::system_error if there is no thread, the system provides
+  /// none, and there is no substitute. Throws std::bad_alloc, and has no effect then.
   bool post(std::function<void()> task) override;
 
   Backlog backlog() const override;

@@ -43,7 +43,7 @@ class SessionThread {
 
   void start();
   void retire(Next next);
-  /// Blocks until the thread has ended, also if another call of stop() ends it.
+  /// Blocks until the thread has ended, even if another call of stop() ends it.
   void stop();
   bool runs_here() const noexcept { return id_.load() == std::this_thread::get_id(); }
 

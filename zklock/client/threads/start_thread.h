@@ -3,6 +3,8 @@
 
 #include <array>
 #include <csignal>
+#include <cstddef>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -80,5 +82,15 @@ inline void use_batch_scheduling() noexcept {
   own.policy = SCHED_BATCH;
   own.take_on();
 }
+
+/// Returns whether the system provides `count` more threads now. Starts them, ends them, and blocks
+/// until the system counts them no more, so that the caller can have them. Another thread of the
+/// system can be faster.
+///
+/// Thread-safety: any thread may call it.
+bool can_start_threads(std::size_t count);
+
+/// Returns the text for a thread that the system does not provide, with what to do.
+std::string thread_shortage();
 
 }  // namespace zklock::client

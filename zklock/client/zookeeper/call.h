@@ -37,7 +37,7 @@ class PendingRequests {
  public:
   /// Adds a pending request with a new id.
   PendingId add(std::shared_ptr<Call> call, std::size_t sub_request);
-  /// Removes a pending request. Returns nothing if there is none with this id.
+  /// Removes a pending request. Returns std::nullopt if there is none with this id.
   std::optional<PendingRequest> take(PendingId id) noexcept;
   /// Removes all pending requests.
   std::deque<PendingRequest> take_all() { return std::exchange(pending_, {}); }
@@ -172,8 +172,8 @@ class Call : public std::enable_shared_from_this<Call> {
   static constexpr int kRefused = 1;
 
   /// These set the status and detail of the reply. refuse() returns kRefused. If the code is
-  /// ZNOAUTH, the detail says that `needed` is not permitted. If it is ZNOCHILDRENFOREPHEMERALS, the
-  /// detail names the path of `needed`, which is the parent.
+  /// ZNOAUTH, the detail says that `needed` is not permitted. If it is ZNOCHILDRENFOREPHEMERALS,
+  /// the detail names the path of `needed`, which is the parent.
   static void set_status(const CallContext& context, int code);
   static void set_status(const CallContext& context, int code, const Permission& needed);
   static int refuse(const CallContext& context, Status status, std::string detail);

@@ -26,8 +26,8 @@ struct Completion {
 /// unknown id is ignored.
 ///
 /// Each handle has a thread that runs only its events and completions. Before any request is sent,
-/// a session event arrives on that thread, and its handler calls receive_here(). While the handle is
-/// being closed, the closing thread can report completions too. They are ignored.
+/// a session event arrives on that thread, and its handler calls receive_here(). While the handle
+/// is being closed, the closing thread can report completions too. They are ignored.
 class CompletionSink {
  public:
   virtual ~CompletionSink() = default;

@@ -33,8 +33,8 @@ int number_behind(std::string_view begin, std::string_view text) noexcept {
 
 // The line of a failure has "Socket 10.0.0.1:2181 zk retcode=-4, errno=111(Connection refused): ".
 // The line of a session has "session establishment complete on server 10.0.0.1:2181, ", and later
-// "negotiated timeout=6000". A new handle begins with "Initiating client connection". The pause after
-// all servers begins with "Delaying connection after".
+// "negotiated timeout=6000". A new handle begins with "Initiating client connection". The pause
+// after all servers begins with "Delaying connection after".
 bool ConnectFailure::on_line(std::string_view line, bool is_error) {
   if (line.find("Delaying connection after") != std::string_view::npos) return true;
   if (line.find("Initiating client connection") != std::string_view::npos) {

@@ -12,7 +12,8 @@
 #include "zklock/client/threads/process_mutex.h"
 #include "zklock/client/zookeeper/connect_failure.h"
 
-// The level of the C client. The header with this declaration does not compile outside the C client.
+// The level of the C client. The header with this declaration does not compile outside the C
+// client.
 extern "C" ZooLogLevel logLevel;
 
 namespace zklock::client {

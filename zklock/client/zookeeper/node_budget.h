@@ -55,7 +55,7 @@ class NodeBudget {
   void clear() noexcept;
 
   std::size_t bytes() const noexcept { return bytes_; }
-  /// Returns the bytes that count for exactly this path, also if its outcome is unknown. 0: none.
+  /// Returns the bytes that count for exactly this path, even if its outcome is unknown. 0: none.
   std::size_t bytes_of(const std::string& path) const;
 
  private:

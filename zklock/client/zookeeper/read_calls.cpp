@@ -12,7 +12,7 @@ namespace zklock::client {
 namespace {
 
 /// Sends exists with a watch from within a completion. Sends nothing if the connection is lost,
-/// also if the event of that loss is still to come.
+/// even if the event of that loss is still to come.
 int watch_existence(const CallContext& context, const char* path, const void* data) {
   if (context.handle == nullptr) return ZINVALIDSTATE;
   if (zoo_state(context.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
@@ -74,9 +74,9 @@ class ReadCall : public Call {
     if (remove) context.follow_ups.removals.push_back(std::move(*remove));
   }
 
-  /// If the completion is of an exists with a watch that was refused, completes the call and returns
-  /// true. A server that requires READ permission for an exists refuses only an existing znode. So
-  /// the client knows that it exists, and checks repeatedly whether it still does.
+  /// If the completion is of an exists with a watch that was refused, completes the call and
+  /// returns true. A server that requires READ permission for an exists refuses only an existing
+  /// znode. So the client knows that it exists, and checks repeatedly whether it still does.
   bool complete_refused_exists(const Completion& completion, const CallContext& context) {
     if (!watches() || completion.code != ZNOAUTH) return false;
     set_status(context, ZOK);

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// Declared here, because zklock does not need OpenSSL's headers. The symbols are weak: an address is
-// null if this process has no OpenSSL. A weak symbol is better than dlsym(RTLD_DEFAULT): it is also
-// found if a program loads a shared zklock with dlopen().
+// Declared here, because zklock does not need OpenSSL's headers. The symbols are weak: an address
+// is null if this process has no OpenSSL. A weak symbol is better than dlsym(RTLD_DEFAULT): it is
+// also found if a program loads a shared zklock with dlopen().
 struct ssl_ctx_st;
 struct ssl_method_st;
 // NOLINTBEGIN(readability-identifier-naming)

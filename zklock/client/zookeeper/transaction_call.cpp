@@ -190,7 +190,7 @@ class TransactionCall final : public MultiCall {
 
   // The count of the session's ephemeral znodes (NodeBudget).
 
-  // Reserves the bytes of all creates, or none: also if bytes_of() throws.
+  // Reserves the bytes of all creates, or none: even if bytes_of() throws.
   bool reserve(const CallContext& context) {
     // The bytes of the znodes that this transaction deletes are free for its creates. So are the
     // bytes that still count for an earlier create of an equal path, after a lost reply.

@@ -19,7 +19,7 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
     end_if_idle(*found);
     throw;
   }
-  ++found->second.under_way;
+  ++found->second.in_flight;
   return true;
 }
 
@@ -35,7 +35,7 @@ std::optional<Watch> WatchRegistry::arm(RequestId id, EventDelivery events) noex
   interest.next = std::exchange(watched.armed, &*found);
   interest.link = &watched.armed;
   if (interest.next != nullptr) interest.next->second.link = &interest.next;
-  --watched.under_way;
+  --watched.in_flight;
   return std::nullopt;
 }
 
@@ -127,7 +127,7 @@ void WatchRegistry::clear() noexcept {
 void WatchRegistry::forget(Interests::iterator interest) noexcept {
   const auto& [entry, on_event, next, link] = interest->second;
   if (link == nullptr) {
-    --entry->second.under_way;
+    --entry->second.in_flight;
   } else {
     *link = next;
     if (next != nullptr) next->second.link = link;
@@ -143,7 +143,7 @@ std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) noexcept 
 
 std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) noexcept {
   const Watched watched = entry.second;
-  if (watched.armed != nullptr || watched.under_way > 0) return std::nullopt;
+  if (watched.armed != nullptr || watched.in_flight > 0) return std::nullopt;
   Paths& paths = of_kind(watched.kind);
   auto idle = paths.extract(paths.find(entry.first));
   bytes_ -= idle.key().size();

@@ -76,8 +76,8 @@ class WatchRegistry {
   /// Returns whether the znode of any watch is unreadable. The client must check repeatedly whether
   /// these znodes exist, because the servers may withhold their events.
   bool has_unreadable_paths() const noexcept { return unreadable_ > 0; }
-  /// Marks each unreadable path without an unanswered check as being checked. Returns these paths. REQUIRES: the caller
-  /// calls end_presence_check() for each path when its check is answered.
+  /// Marks each unreadable path without an unanswered check as being checked. Returns these paths.
+  /// REQUIRES: the caller calls end_presence_check() for each path when its check is answered.
   std::vector<std::string> begin_presence_checks();
   /// Ends the check of this path. The next begin_presence_checks() returns the path again.
   void end_presence_check(const std::string& path) noexcept;
@@ -125,7 +125,7 @@ class WatchRegistry {
     bool server_watches = false;
     bool unreadable = false;
     bool is_being_checked = false;           ///< a presence check is unanswered
-    std::uint32_t under_way = 0;             ///< count of interests not armed
+    std::uint32_t in_flight = 0;             ///< count of interests not armed
     Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
   };
 

@@ -179,7 +179,8 @@ class CreateParentsCall final : public Call {
   }
 
   /// Returns the level whose create was refused by this code, if any was. The servers check the
-  /// permission before they check whether the znode exists. So only the last refusal prevented a create.
+  /// permission before they check whether the znode exists. So only the last refusal prevented a
+  /// create.
   const std::string& refused_level(int code) const {
     std::size_t level = levels_.size();
     while (level > 0 && codes_[level - 1] != code) --level;

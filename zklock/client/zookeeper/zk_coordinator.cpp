@@ -263,8 +263,8 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
   if (!watches_.has_unreadable_paths()) return std::nullopt;
   if (now < next_presence_check_) return next_presence_check_;
   next_presence_check_ = now + kInterval;
-  // A check can wait behind queued calls for longer than the interval. A path has one check at most,
-  // so the checks do not fill the queue.
+  // A check can wait behind queued calls for longer than the interval. A path has one check at
+  // most, so the checks do not fill the queue.
   for (const std::string& path : watches_.begin_presence_checks()) {
     CallHeader header = own_header();
     header.handler = [this, watch = Watch{path}](const Reply& reply) {

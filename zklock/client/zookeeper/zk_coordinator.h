@@ -52,16 +52,17 @@ namespace zklock::client {
 /// refuse every handle that has seen a later zxid than theirs. They accept only a new handle, which
 /// has seen none.
 ///
-/// With TLS, a handle that is connecting for T is dead too. Its close can hang, so the session thread
-/// waits for it only for a limited time.
+/// With TLS, a handle that is connecting for T is dead too. Its close can hang, so the session
+/// thread waits for it only for a limited time.
 ///
 /// set_hosts() only stores the new list. The next handle begins with it. The present handle gets it
-/// after a failed attempt to connect, with the names resolved again. It also gets it in the pause after
-/// it has tried all servers. The pause matters for servers that require SASL: each attempt succeeds, and then the
-/// server closes the connection. Only at these times, and only on the I/O thread, zoo_set_servers() is
-/// safe. While connected, it may close the socket. Then the C client delivers no event, and does not
-/// answer the requests in flight. While the close of an earlier handle hangs, only the next handle gets
-/// the list: a failed attempt may be that of the earlier one.
+/// after a failed attempt to connect, with the names resolved again. It also gets it in the pause
+/// after it has tried all servers. The pause matters for servers that require SASL: each attempt
+/// succeeds, and then the server closes the connection. Only at these times, and only on the I/O
+/// thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the C client
+/// delivers no event, and does not answer the requests in flight. While the close of an earlier
+/// handle hangs, only the next handle gets the list: a failed attempt may be that of the earlier
+/// one.
 ///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
@@ -144,8 +145,8 @@ class ZkCoordinator final : public Coordinator,
   void finish_session_end(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
-  // Called on the I/O thread of the C client. Passes the present list of servers to the handle, unless
-  // it is still connected.
+  // Called on the I/O thread of the C client. Passes the present list of servers to the handle,
+  // unless it is still connected.
   void refresh_servers() ZKLOCK_EXCLUDES(mutex_);
   ConnectionString present_hosts() const ZKLOCK_EXCLUDES(mutex_);
 

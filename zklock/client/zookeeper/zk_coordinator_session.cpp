@@ -73,8 +73,8 @@ void ZkCoordinator::shut() {
   }
   wait_for_callbacks();  // later ones find no call
 
-  // Without a gap until session_ has changed. A call that is bound to the old session and queued in a
-  // gap would be sent on the next session.
+  // Without a gap until session_ has changed. A call that is bound to the old session and queued in
+  // a gap would be sent on the next session.
   const MutexLock guard(mutex_);
   Status status = Status::session_ended;
   if (credential_refused_) status = Status::auth_failed;
@@ -360,7 +360,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
       other_scheme_required_ = true;
       if (!was_served_) end = mark_session_dead(Status::auth_failed);
     }
-    queue_watch_removals(follow_ups.removals);  // also if empty: pump() may send another call now
+    queue_watch_removals(follow_ups.removals);  // even if empty: pump() may send another call now
     if (follow_ups.poll_unreadable) local_replies_.poke();
     correct_status(reply.status);
     if (reply.status == Status::auth_failed) reply.detail = refused_text();

@@ -14,8 +14,8 @@ core::Status to_status(int code) noexcept;
 /// Returns the code's name and value for error texts: "ZNOAUTH (-102)".
 std::string code_name(int code);
 
-/// Returns which servers certainly took part in the answer to a request. Returns nothing if the
-/// code does not prove an answer: the C client itself produced it, or it reports a failed
+/// Returns which servers certainly took part in the answer to a request. Returns std::nullopt if
+/// the code does not prove an answer: the C client itself produced it, or it reports a failed
 /// connection. `is_multi`: the request was a multi.
 std::optional<core::AnsweredBy> answered_by(int code, bool is_multi) noexcept;
 

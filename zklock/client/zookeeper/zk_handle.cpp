@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "zklock/client/threads/start_thread.h"
-#include "zklock/client/threads/thread_probe.h"
 #include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
 #include "zklock/client/zookeeper/log_bridge.h"

@@ -44,8 +44,8 @@ class ZkHandle {
   static std::unique_ptr<ZkHandle> open(const Options& options, Listener& listener,
                                         std::string& why);
   /// Adds the credentials that have not been added yet. Returns false if the C client refused one:
-  /// it accepts none between two attempts to connect. Not thread-safe. REQUIRES: no request was sent
-  /// yet.
+  /// it accepts none between two attempts to connect. Not thread-safe. REQUIRES: no request was
+  /// sent yet.
   bool authenticate(const std::vector<DigestCredential>& credentials);
 
   /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is
@@ -62,8 +62,8 @@ class ZkHandle {
   ZkHandle& operator=(const ZkHandle&) = delete;
 
   /// Replaces the servers, if the list differs from the last one. The next attempt to connect uses
-  /// it. REQUIRES: the calling thread is the I/O thread of the C client, and there is no connection.
-  /// Otherwise the C client could close a connection without an event.
+  /// it. REQUIRES: the calling thread is the I/O thread of the C client, and there is no
+  /// connection. Otherwise the C client could close a connection without an event.
   void set_servers(const std::string& servers);
 
   /// Marks the socket of the connection, so that programs started by exec do not inherit it.
@@ -79,8 +79,8 @@ class ZkHandle {
  private:
   // REQUIRES: tls_supported(), and no other thread calls it.
   static zhandle_t* open_tls(const Options& options, void* context);
-  /// The context of the callbacks. A handle whose close hangs has no listener any more. The mutex is
-  /// not held during a call of the listener.
+  /// The context of the callbacks. A handle whose close hangs has no listener any more. The mutex
+  /// is not held during a call of the listener.
   class Target {
    public:
     explicit Target(Listener& listener) noexcept : listener_(&listener) {}

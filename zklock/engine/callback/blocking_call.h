@@ -30,12 +30,12 @@ class BlockingCall {
     state->ready.notify_one();
   }
 
-  /// Blocks until there is a result, and returns it. Throws: boost::thread_interrupted (an interruption
-  /// point).
+  /// Blocks until there is a result, and returns it. Throws: boost::thread_interrupted (an
+  /// interruption point).
   Result wait() { return *wait_until(Deadline::never()); }
 
-  /// Blocks as wait() does. Returns nothing if `deadline` came first. Unlike wait(), it also ends
-  /// if no thread sets a result.
+  /// Blocks as wait() does. Returns std::nullopt if `deadline` came first. Unlike wait(), it also
+  /// ends if no thread sets a result.
   std::optional<Result> wait_until(Deadline deadline) {
     const client::MutexLock guard(state_->mutex);
     await(deadline);

@@ -20,11 +20,11 @@ class BorrowedExecutor {
   /// Returns the executor for a dispatcher; empty if none was given. After give_back() it drops
   /// tasks.
   Executor lent() const;
-  /// Blocks until no call of the executor is under way on another thread. After it returns, the
+  /// Blocks until no call of the executor is running on another thread. After it returns, the
   /// executor is not called any more. It may still run the tasks that it has accepted.
   void give_back() const noexcept { give_back_for(LeaseClock::duration::max()); }
   /// Does what give_back() does, but waits at most for `timeout`. Returns false if calls are still
-  /// under way.
+  /// running.
   bool give_back_for(LeaseClock::duration timeout) const noexcept;
 
  private:

@@ -29,29 +29,29 @@ inline std::exception_ptr as_exception(const std::optional<Error>& error) {
   return error ? std::make_exception_ptr(*error) : nullptr;
 }
 
-/// Calls `first`, and blocks until the call `under_way` sets `end`. Returns the outcome. Expires
+/// Calls `first`, and blocks until the call `in_flight` sets `end`. Returns the outcome. Expires
 /// the call at its deadline. An interruption point, as `first` can be. After an exception, cancels
 /// the call, blocks until its end, and passes its outcome to `give_back`: the call refers to `end`.
 template <class Outcome, class Call, class GiveBack, class First>
-Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back,
+Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& in_flight, const GiveBack& give_back,
                        const First& first) {
   try {
     first();
-    if (auto outcome = end.wait_until(under_way.deadline())) {
+    if (auto outcome = end.wait_until(in_flight.deadline())) {
       return *std::move(outcome);
     }
-    under_way.expire();
+    in_flight.expire();
     return end.wait();
   } catch (...) {  // boost::thread_interrupted, or std::bad_alloc
-    under_way.cancel();
+    in_flight.cancel();
     give_back(end.wait_without_interruption());
     throw;
   }
 }
 
 template <class Outcome, class Call, class GiveBack>
-Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& under_way, const GiveBack& give_back) {
-  return wait_or_cancel(end, under_way, give_back, [] {});
+Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& in_flight, const GiveBack& give_back) {
+  return wait_or_cancel(end, in_flight, give_back, [] {});
 }
 
 /// Returns a function that takes an error and results. It is to be called once, on any thread. It
@@ -133,13 +133,13 @@ template <class Start>
 void commit_and_wait(const Start& start) {
   // Shared, because an interrupted thread does not wait for the reply.
   const auto answer = std::make_shared<BlockingCall<std::optional<Error>>>();
-  const auto under_way =
+  const auto in_flight =
       start([answer](std::optional<Error> error) { answer->set(std::move(error)); });
   std::optional<Error> error;
   try {
     error = answer->wait();
   } catch (...) {  // boost::thread_interrupted
-    under_way->withdraw();
+    in_flight->withdraw();
     throw;
   }
   if (error) throw *error;

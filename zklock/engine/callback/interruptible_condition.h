@@ -15,9 +15,9 @@ class condition_variable_any;
 
 namespace zklock::detail {
 
-/// A condition variable whose waits are interruption points of Boost.Thread. Each wait can end early
-/// without a notification, so it belongs in a loop that checks the condition. The headers of Boost.Thread
-/// take a second to compile, so only the source of this class includes them.
+/// A condition variable whose waits are interruption points of Boost.Thread. Each wait can end
+/// early without a notification, so it belongs in a loop that checks the condition. The headers of
+/// Boost.Thread take a second to compile, so only the source of this class includes them.
 ///
 /// A thread sleeps on Boost's condition variable only if it can be interrupted. That is slower:
 /// Boost notifies with a mutex of its own held, for which the woken thread has to wait again.

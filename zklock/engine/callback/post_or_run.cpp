@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "zklock/client/port/may_block.h"
+#include "zklock/client/port/mutex.h"
 
 namespace zklock::detail {
 

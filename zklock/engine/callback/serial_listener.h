@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cassert>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -11,6 +12,8 @@
 
 #include "zklock/client/port/dispatcher.h"
 #include "zklock/client/port/mutex.h"
+#include "zklock/engine/callback/borrowed_executor.h"
+#include "zklock/lock_event.h"
 
 namespace zklock::detail {
 
@@ -66,7 +69,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     return running_on_ == std::this_thread::get_id();
   }
 
-  /// Blocks until no call is under way on another thread.
+  /// Blocks until no call is running on another thread.
   void wait() {
     const client::MutexLock guard(mutex_);
     wait_for_call();
@@ -74,7 +77,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
 
   /// Delivers the queued events on the calling thread. After stop(), that is only the event
   /// that it retained. Within a call of the listener, drops them instead. Blocks until no call is
-  /// under way on another thread. After it returns, no call begins. Throws what the listener
+  /// running on another thread. After it returns, no call begins. Throws what the listener
   /// throws.
   void finish() {
     client::MutexLock lock(mutex_);
@@ -92,7 +95,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     }
   }
 
-  /// Drops the queued events. Blocks until no call is under way on another thread. After it
+  /// Drops the queued events. Blocks until no call is running on another thread. After it
   /// returns, no call begins.
   void remove() {
     stop();
@@ -110,8 +113,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
 
   /// Returns the event that the calling thread must pass to call(), or std::nullopt if no event is
   /// queued. With Delivery::newest, drops an event that equals the last one, and returns
-  /// std::nullopt. `before` gets the event that the caller must destroy without the mutex. REQUIRES:
-  /// no call is under way, or no event is queued.
+  /// std::nullopt. `before` gets the event that the caller must destroy without the mutex.
+  /// REQUIRES: no call is running, or no event is queued.
   std::optional<Event> begin_call(std::optional<Event>& before) ZKLOCK_REQUIRES(mutex_) {
     if (events_.empty()) return std::nullopt;
     assert(running_on_ == std::thread::id());
@@ -199,6 +202,43 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   std::optional<Event> delivered_ ZKLOCK_GUARDED_BY(mutex_);  ///< event delivered last
   std::thread::id running_on_ ZKLOCK_GUARDED_BY(mutex_);
   bool stopped_ ZKLOCK_GUARDED_BY(mutex_) = false;
+};
+
+/// The listener of one object, with a queue of its events.
+///
+/// Thread-safety: all members, from any thread.
+class LockListener : public SerialListener<LockEvent> {
+ public:
+  /// `executor`: the executor that `dispatcher` uses to run the listener; empty if there is none.
+  LockListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher,
+               BorrowedExecutor executor = BorrowedExecutor({}))
+      : SerialListener(std::move(call), std::move(dispatcher)), executor_(std::move(executor)) {}
+
+  /// Called when the object is destroyed. Calls SerialListener::remove(); after it returns, the
+  /// executor is not called either.
+  void remove() {
+    SerialListener::remove();
+    executor_.give_back();
+  }
+
+ private:
+  const BorrowedExecutor executor_;
+};
+
+/// Receiver of a contender's events: the listener of the object that created the contender. Empty
+/// if the object has none.
+///
+/// Thread-safety: a value.
+struct LockEventSink {
+  LockEventSink() noexcept = default;
+  explicit LockEventSink(std::shared_ptr<LockListener> to, std::size_t part = 0) noexcept
+      : listener(std::move(to)), part_index(part) {}
+
+  std::shared_ptr<LockListener> listener;
+  std::size_t part_index = 0;  ///< LockEvent::part_index
+
+  explicit operator bool() const noexcept { return listener != nullptr; }
+  friend bool operator==(const LockEventSink&, const LockEventSink&) = default;
 };
 
 }  // namespace zklock::detail

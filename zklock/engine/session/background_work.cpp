@@ -8,20 +8,20 @@ namespace zklock::detail {
 
 BackgroundWork::Id BackgroundWork::begin(Id of) {
   const Id id = of == Id{} ? Id{++last_} : of;
-  if (!closed_) ++pieces_[static_cast<std::uint64_t>(id)].under_way;
+  if (!closed_) ++pieces_[static_cast<std::uint64_t>(id)].in_flight;
   return id;
 }
 
 void BackgroundWork::end(Id id) noexcept {
-  move(id, &Piece::under_way, nullptr);
+  move(id, &Piece::in_flight, nullptr);
 }
 
 void BackgroundWork::stall(Id id) noexcept {
-  move(id, &Piece::under_way, &Piece::stalled);
+  move(id, &Piece::in_flight, &Piece::stalled);
 }
 
 void BackgroundWork::resume(Id id) noexcept {
-  move(id, &Piece::stalled, &Piece::under_way);
+  move(id, &Piece::stalled, &Piece::in_flight);
 }
 
 void BackgroundWork::move(Id id, int Piece::*from, int Piece::*to) noexcept {
@@ -30,13 +30,13 @@ void BackgroundWork::move(Id id, int Piece::*from, int Piece::*to) noexcept {
   assert(piece->second.*from > 0);
   --(piece->second.*from);
   if (to != nullptr) ++(piece->second.*to);
-  if (piece->second.under_way == 0 && piece->second.stalled == 0) pieces_.erase(piece);
+  if (piece->second.in_flight == 0 && piece->second.stalled == 0) pieces_.erase(piece);
   changed_.notify_all();
 }
 
 bool BackgroundWork::is_settled(Id last) const {
   return std::all_of(pieces_.begin(), pieces_.upper_bound(static_cast<std::uint64_t>(last)),
-                     [](const auto& piece) { return piece.second.under_way == 0; });
+                     [](const auto& piece) { return piece.second.in_flight == 0; });
 }
 
 bool BackgroundWork::has_ended(Id last) const {

@@ -14,7 +14,7 @@ namespace zklock::detail {
 ///
 /// A piece of work has one or more parts. A withdrawal, for example, first waits for the reply to
 /// its create, and then deletes the znode. Both are parts of one piece: flush() blocks until the
-/// znode is deleted. A part is under way until end(). Between stall() and resume() it is stalled
+/// znode is deleted. A part is in flight until end(). Between stall() and resume() it is stalled
 /// instead.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its EngineContext.
@@ -25,16 +25,16 @@ class BackgroundWork {
 
   /// Begins a part of the piece `of`, or of a new piece if `of` is 0. REQUIRES: `of` has not ended.
   Id begin(Id of = {});
-  /// Ends a part that is under way.
+  /// Ends a part that is in flight.
   void end(Id id) noexcept;
   /// Marks a part that cannot progress: no expected reply or timer will resume it.
   void stall(Id id) noexcept;
-  /// Marks a stalled part as under way again.
+  /// Marks a stalled part as in flight again.
   void resume(Id id) noexcept;
 
   /// Returns the newest piece so far; 0 before the first.
   Id newest() const noexcept { return Id{last_}; }
-  /// Returns whether no piece up to `last` has a part under way.
+  /// Returns whether no piece up to `last` has a part in flight.
   bool is_settled(Id last) const;
   /// Returns whether all pieces up to `last` have ended.
   bool has_ended(Id last) const;
@@ -50,7 +50,7 @@ class BackgroundWork {
 
  private:
   struct Piece {
-    int under_way = 0;
+    int in_flight = 0;
     int stalled = 0;
   };
 

@@ -105,9 +105,9 @@ class Cleaner {
   Cleaner& operator=(const Cleaner&) = delete;
 
   /// Deletes a znode of this session, beginning with the step `first`, as a part of `work` or of a
-  /// new piece of background work. Calls `on_deleted`, with the engine mutex held, when the ensemble
-  /// has confirmed the delete, which may never happen. Does not block. Does nothing if the client is
-  /// closed or `session` is 0: the end of a session deletes its znodes.
+  /// new piece of background work. Calls `on_deleted`, with the engine mutex held, when the
+  /// ensemble has confirmed the delete, which may never happen. Does not block. Does nothing if the
+  /// client is closed or `session` is 0: the end of a session deletes its znodes.
   void remove(SessionId session, Node node, Step first, std::function<void()> on_deleted = {},
               BackgroundWork::Id work = {});
   /// Returns an error if this session still has a znode at `path` that the ACL does not permit it

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "zklock/core/lock_delay.h"
 #include "zklock/core/session.h"
 
 namespace zklock::detail {
@@ -18,9 +19,15 @@ class DelayMarkerClock {
  public:
   /// Returns the time at which `marker` (its full path) was first seen without its holder. If it is
   /// new, records and returns `now`.
-  core::Instant first_seen(const std::string& marker, core::Instant now);
+  core::Instant first_seen(const std::string& marker, core::Instant now) {
+    // Another client has deleted the marker of such an old record, or no contender waits for it.
+    std::erase_if(seen_, [&](const auto& each) {
+      return each.first != marker && now - each.second > 2 * core::kLongestLockDelay;
+    });
+    return seen_.try_emplace(marker, now).first->second;
+  }
   /// Deletes the record of a marker that was deleted.
-  void forget(const std::string& marker);
+  void forget(const std::string& marker) { seen_.erase(marker); }
 
  private:
   std::unordered_map<std::string, core::Instant> seen_;

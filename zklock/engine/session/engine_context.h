@@ -25,12 +25,11 @@
 #include "zklock/engine/session/delay_marker_clock.h"
 #include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/fork_guard.h"
-#include "zklock/engine/session/hosts_text.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/lease_keeper.h"
 #include "zklock/engine/session/limited_log.h"
+#include "zklock/engine/session/process_identity.h"
 #include "zklock/engine/session/running_callbacks.h"
-#include "zklock/engine/session/thread_name.h"
 #include "zklock/error.h"
 #include "zklock/executor.h"
 #include "zklock/owner.h"
@@ -65,7 +64,7 @@ struct CallTexts {
 /// The owner, the thread, the texts and the kind of an acquire call.
 struct Caller {
   Owner owner;
-  ThreadNameText thread = {};  ///< empty until a lock znode may name it
+  ThreadNameText thread = {};                   ///< empty until a lock znode may name it
   std::shared_ptr<const CallTexts> texts = {};  ///< null: none
   bool bound = false;                           ///< see Participant::thread_bound
   bool is_candidate = false;                    ///< see Participant::is_candidate
@@ -108,6 +107,22 @@ struct ClientRecords {
   RunningCallbacks callbacks;
 };
 
+/// The present connection string of a client, for the texts of errors.
+///
+/// Thread-safety: any thread may call get(). REQUIRES for set(): the engine mutex is held.
+class HostsText {
+ public:
+  explicit HostsText(std::string hosts) : all_{std::move(hosts)}, present_(&*all_.begin()) {}
+
+  void set(const std::string& hosts) { present_ = &*all_.insert(hosts).first; }
+  /// Acquires no mutex: in a fork()ed child it could be locked.
+  const std::string& get() const noexcept { return *present_.load(); }
+
+ private:
+  std::set<std::string> all_;                ///< each string once; never becomes smaller
+  std::atomic<const std::string*> present_;  ///< points into all_
+};
+
 /// Facts that the path locks of a client share.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
@@ -147,8 +162,8 @@ class PathFacts {
 /// The part of a client that the objects of the engine use: the ports, the lease, the background
 /// work and the identity.
 ///
-/// Thread-safety: any thread may call any member, if its comment does not say otherwise. "Enters the
-/// engine" means: makes an EngineLock. REQUIRES for such members: the calling thread has none.
+/// Thread-safety: any thread may call any member, if its comment does not say otherwise. "Enters
+/// the engine" means: makes an EngineLock. REQUIRES for such members: the calling thread has none.
 class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
   /// Enough to keep the ensemble busy: it executes fewer than 100 creates in a round trip of one
@@ -234,7 +249,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   /// Ends the log. Called when the timers of the client have ended.
   void finish_log() noexcept;
   /// Begins to describe in the log what the contenders of this client at `path` wait for. Returns
-  /// false, without effect, while another description is under way. REQUIRES: the engine mutex is
+  /// false, without effect, while another description is in flight. REQUIRES: the engine mutex is
   /// held.
   virtual bool describe_wait(const core::LockPath& path) = 0;
   /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an

@@ -9,7 +9,6 @@
 
 #include <boost/container/small_vector.hpp>
 
-#include "zklock/client/port/may_block.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/test_seam.h"
 #include "zklock/core/session.h"

@@ -10,8 +10,8 @@ namespace zklock::detail {
 inline constinit std::atomic<std::uint32_t> fork_count{0};  ///< incremented in each child
 
 /// Returns how many fork()s are between this process and the process that loaded the library. Costs
-/// an atomic load. Children of vfork() or a bare clone() are not counted; they may only exec or exit
-/// anyway.
+/// an atomic load. Children of vfork() or a bare clone() are not counted; they may only exec or
+/// exit anyway.
 ///
 /// Thread-safety: any thread may call it.
 inline std::uint32_t fork_generation() noexcept {

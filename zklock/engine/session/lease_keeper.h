@@ -35,8 +35,8 @@ struct LeaseEvent {
   Kind kind;
   SessionId session = {};
   std::shared_ptr<core::Lease> lease = {};
-  /// The number of requests that waiting lock nodes may still send at this tick. A waiting lock node
-  /// subtracts its own requests; a holding one does not.
+  /// The number of requests that waiting lock nodes may still send at this tick. A waiting lock
+  /// node subtracts its own requests; a holding one does not.
   int requests = 0;
   std::uint64_t tick = 0;  ///< number of this tick
 };
@@ -92,21 +92,21 @@ class LeaseObserver {
 ///
 /// The C client would send a ping after T/3. The client does not learn the times of pings, so they
 /// are no evidence. With a sync every 7T/24 as evidence, the lease of a grant is long enough to be
-/// extended in time by requests every T/20. That holds for round trips of up to T/16, also if they
+/// extended in time by requests every T/20. That holds for round trips of up to T/16, even if they
 /// become that long only at the grant; see slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
 /// tick comes only when a request is due, to wake no thread in between.
 ///
 /// The members are the lock nodes that wait or are held. Each event goes to them in the order of
-/// enlist(). There can be thousands, so after each kSlice of them the engine mutex is released for a
-/// moment. Events do not overtake each other. A member that is added meanwhile may get an event that
-/// began before.
+/// enlist(). There can be thousands, so after each kSlice of them the engine mutex is released for
+/// a moment. Events do not overtake each other. A member that is added meanwhile may get an event
+/// that began before.
 ///
-/// Thread-safety: any thread may call is_connected(), connection(), session(), reason_of_lapse() and
-/// timeout(). stop() and the functions for the events of the coordinator enter the engine. When they
-/// return, all members are notified. REQUIRES for all others: the engine mutex is held. Part of its
-/// EngineContext.
+/// Thread-safety: any thread may call is_connected(), connection(), session(), reason_of_lapse()
+/// and timeout(). stop() and the functions for the events of the coordinator enter the engine. When
+/// they return, all members are notified. REQUIRES for all others: the engine mutex is held. Part
+/// of its EngineContext.
 class LeaseKeeper {
  public:
   explicit LeaseKeeper(EngineContext& core) : core_(core) {}
@@ -179,16 +179,16 @@ class LeaseKeeper {
   /// Schedules the next tick. Without `wait`, it comes after T/20, or when the next request is due.
   void schedule_tick(std::optional<core::Duration> wait = {});
   void end_ticks() noexcept;
-  /// Requests are due more often from now on. If the next tick was postponed until a request is due,
-  /// it comes after `wait` at the latest.
+  /// Requests are due more often from now on. If the next tick was postponed until a request is
+  /// due, it comes after `wait` at the latest.
   void hurry(core::Duration wait);
   void send(client::Operation operation);
   void watch_lease(const LeasePtr& lease);
   void on_lease_due(const LeasePtr& lease);
   /// Makes the lease lapse, and queues the event for the members.
   void lapse(const LeasePtr& lease);
-  /// Returns a callback that calls `step(arguments...)` with the engine mutex held, while the client
-  /// exists.
+  /// Returns a callback that calls `step(arguments...)` with the engine mutex held, while the
+  /// client exists.
   template <class Step>
   auto under_lock(Step step);
   /// Adds an event, which deliver() passes to the members.

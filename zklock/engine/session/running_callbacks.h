@@ -21,8 +21,9 @@ class RunningCallbacks {
  public:
   using Hook = boost::intrusive::list_member_hook<
       boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
-  /// One call of user code. Nothing is allocated for it: it can run in a loss. `what` and `path` are
-  /// for people, such as "the leader's function of " and "/a". REQUIRES: both outlive this object.
+  /// One call of user code. Nothing is allocated for it: it can run in a loss. `what` and `path`
+  /// are for people, such as "the leader's function of " and "/a". REQUIRES: both outlive this
+  /// object.
   struct Entry {
     std::string_view what;
     std::string_view path;

@@ -15,7 +15,7 @@
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/hold_limit.h"
-#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/thread_exit.h"
 #include "zklock/owner.h"
@@ -24,8 +24,8 @@
 namespace zklock::detail {
 
 /// The parts of a MultiMutex or a QuorumMutex, in the order in which all processes acquire them,
-/// and the state that outlives a call. The parts can belong to several clients, so a composite has a
-/// mutex of its own. No engine is entered under it.
+/// and the state that outlives a call. The parts can belong to several clients, so a composite has
+/// a mutex of its own. No engine is entered under it.
 ///
 /// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
 class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
@@ -83,15 +83,15 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Runs `task` as a user callback of the first client that is open. Does not block.
   void post(std::function<void()> task);
 
-  /// Identifies a call that is under way.
+  /// Identifies a call that is in flight.
   enum class CallId : std::uint64_t {};
   /// Returns a higher id for each later call.
   CallId next_call() noexcept { return CallId{++last_call_}; }
-  /// Adds a call that is under way. `end` ends it with Error(closed); it is called at most once, by
+  /// Adds a call that is in flight. `end` ends it with Error(closed); it is called at most once, by
   /// close(), with no lock held.
   void call_began(CallId call, std::function<void()> end);
   void call_ended(CallId call) noexcept;
-  /// Ends the calls that are under way, and removes the listener.
+  /// Ends the calls that are in flight, and removes the listener.
   void close();
 
   void thread_exits(Owner owner) noexcept override;
@@ -111,7 +111,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   std::atomic<std::uint64_t> last_call_{0};
 
   client::Mutex mutex_;
-  /// The calls under way, in the order in which they began.
+  /// The calls in flight, in the order in which they began.
   std::map<CallId, std::function<void()>> calls_ ZKLOCK_GUARDED_BY(mutex_);
   /// The parts of each lock() that has not been unlocked yet. Unused if all parts are needed.
   std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_

@@ -121,7 +121,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
     case CompositeEffect::Kind::request: request_part(effect.part, false); return;
     case CompositeEffect::Kind::request_once: request_part(effect.part, true); return;
     case CompositeEffect::Kind::cancel:
-      if (under_way_) under_way_->cancel();
+      if (in_flight_) in_flight_->cancel();
       return;
     case CompositeEffect::Kind::release: drop(effect.part); return;
     case CompositeEffect::Kind::grant: grant(); return;
@@ -138,7 +138,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
 
 void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   ++request_count_;
-  under_way_ = nullptr;
+  in_flight_ = nullptr;
   PathPartLock& lock = composite_->part(part);
   const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
   const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
@@ -160,7 +160,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
   try {
     if (dispensable) schedule_check(request_count_);
-    under_way_ = lock.acquire(
+    in_flight_ = lock.acquire(
         {.owner = request_.owner,
          .time_limit = is_single_attempt ? TimeLimit::single_attempt() : request_.time_limit,
          .kind = request_.kind,

@@ -52,7 +52,7 @@ struct CompositeRequest {
 ///
 /// A call has no thread of its own. Each event is appended to a queue. The thread in start() is the
 /// first to process the queue. Later, if no thread is processing it, the thread that appended the
-/// event processes it until it is empty. UnlockTasks is not sufficient, because it orders the
+/// event processes it until it is empty. The Outbox is not sufficient, because it orders the
 /// effects of one thread only. Here a release on one thread must not overtake a request on another.
 /// The mutex of the composite guards the queue.
 ///
@@ -131,7 +131,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   core::CompositeFsm fsm_;
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::exception_ptr> errors_;
-  std::shared_ptr<PendingAcquire> under_way_;  ///< the call for the requested part
+  std::shared_ptr<PendingAcquire> in_flight_;  ///< the call for the requested part
   bool spare_ = false;                         ///< the request is beyond those needed
   std::uint64_t request_count_ = 0;            ///< requests so far, to recognise stale timers
   core::Instant last_contact_{};               ///< when the awaited part was last reachable

@@ -97,8 +97,8 @@ class Candidate : public EngineLock::State, public std::enable_shared_from_this<
   enum class By { caller, loss };
 
   /// Calls `input` with the engine mutex held, and carries out the effects that it returns. Then
-  /// runs the tasks of later() without the mutex. They run stop callbacks of the user. So they are no
-  /// deferred tasks of the mutex: a callback that blocks on a call would wait for a later task.
+  /// runs the tasks of later() without the mutex. They run stop callbacks of the user. So they are
+  /// no tasks of the outbox: a callback that blocks on a call would wait for a later task.
   void feed(const std::function<core::ElectionEffects()>& input, By by = By::caller);
   /// Begins the acquire of an attempt.
   void request_lock(Fsm::Attempt attempt, const std::stop_token& stop) noexcept;

@@ -20,8 +20,8 @@ namespace zklock::detail {
 /// One leadership: its hold, and the stop token that reports its end.
 ///
 /// Thread-safety: any thread may call the const members and stop(). Only the candidate calls the
-/// others. REQUIRES for the constructor, end() and delay_delete(): the engine mutex is held. REQUIRES
-/// for notify_loss() and release(): it is not.
+/// others. REQUIRES for the constructor, end() and delay_delete(): the engine mutex is held.
+/// REQUIRES for notify_loss() and release(): it is not.
 class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
  public:
   using Attempt = core::ElectionFsm::Attempt;

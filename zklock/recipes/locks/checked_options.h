@@ -10,7 +10,7 @@
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/engine/callback/lock_listener.h"
+#include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/error.h"
 #include "zklock/hold.h"
@@ -45,8 +45,8 @@ std::chrono::milliseconds checked_delay(std::chrono::milliseconds lock_delay,
 /// Throws Error(invalid_option) for max_local_handoffs below 1 or a negative time.
 core::CohortPolicy checked_cohort_policy(const CohortOptions& options, const std::string& path);
 
-/// Returns `count`, the permit count of a semaphore. Throws Error(invalid_option) if `count` is below
-/// 1, or below 0 if `is_shared` is true.
+/// Returns `count`, the permit count of a semaphore. Throws Error(invalid_option) if `count` is
+/// below 1, or below 0 if `is_shared` is true.
 int checked_permit_count(int count, bool is_shared, const char* operation, const std::string& path);
 
 /// Returns the Error for a request of `permits` out of `count` permits. Returns nullopt if the

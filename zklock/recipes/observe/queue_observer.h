@@ -26,7 +26,7 @@ namespace zklock::detail {
 
 /// Follows a queue with watches, as long as it has listeners.
 ///
-/// | state       | under way       | event                        | becomes                       |
+/// | state       | in flight       | event                        | becomes                       |
 /// |-------------|-----------------|------------------------------|-------------------------------|
 /// | idle        | nothing         | add()                        | catching_up (1)               |
 /// | catching_up | Check           | ok, no_node, no_auth         | listing                       |

@@ -32,8 +32,8 @@ std::string_view owner_of(const Participant& participant) {
   return std::string_view(participant.owner).substr(0, participant.owner.find(' '));
 }
 
-/// The waits among the locks, as edges between owners. Contains only owners that wait and also block
-/// another contender, because no other owner is in a cycle.
+/// The waits among the locks, as edges between owners. Contains only owners that wait and also
+/// block another contender, because no other owner is in a cycle.
 class Waits {
  public:
   explicit Waits(std::span<const SurveyedLock> locks) {

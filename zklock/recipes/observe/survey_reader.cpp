@@ -60,7 +60,8 @@ void block_for(core::Duration duration) {
   nothing.wait_until(duration);
 }
 
-/// Frees the data that the survey does not read, so that a round of large znodes needs little memory.
+/// Frees the data that the survey does not read, so that a round of large znodes needs little
+/// memory.
 void drop_unread_data(client::Reply& reply) {
   if (reply.data.size() <= core::kMaxTextBytes) return;
   reply.data.resize(core::kMaxTextBytes);

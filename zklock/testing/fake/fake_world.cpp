@@ -337,7 +337,8 @@ bool FakeWorld::step(core::Instant& seen, core::Instant end, milliseconds limit)
   return is_event;
 }
 
-/// Lets time pass until the next event. Returns false, without effect, if there is none until `end`.
+/// Lets time pass until the next event. Returns false, without effect, if there is none until
+/// `end`.
 bool FakeWorld::run_next_event(core::Instant end) {
   const std::shared_ptr<Universe> present = universe();
   const Section section(*this);

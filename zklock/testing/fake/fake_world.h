@@ -83,8 +83,8 @@ class Universe {
 /// Commands never wait for a Section, because the caller may hold mutexes that handlers need. Only
 /// close() and stop() of the ports do. Handlers run in a Section; they must not wait for threads.
 ///
-/// The object is never destroyed. A universe begins with the first FakeEnsemble after a time without
-/// one. The ports of its clients share it, so it can outlive its ensembles.
+/// The object is never destroyed. A universe begins with the first FakeEnsemble after a time
+/// without one. The ports of its clients share it, so it can outlive its ensembles.
 ///
 /// Thread-safety: all members, from any thread.
 class FakeWorld final : public client::TestSeam {

@@ -11,8 +11,8 @@ namespace zklock::testing::detail {
 /// Finds out whether all other threads of the process sleep. It reads /proc/self/task.
 ///
 /// A look reads for each thread first `syscall`, then `status`. The kernel shows a system call only
-/// for a thread that is off the processor and asleep; otherwise it shows "running". `status` has the
-/// number of times that the thread has left the processor.
+/// for a thread that is off the processor and asleep; otherwise it shows "running". `status` has
+/// the number of times that the thread has left the processor.
 ///
 /// Rest is: two looks show the same threads, all asleep, and equal numbers. Then no thread has run
 /// between its `status` of the first look and its `syscall` of the second look. All these intervals

@@ -64,13 +64,13 @@ class SimEnsemble {
   Status create(const std::string& path, std::string data = {}, SessionId owner = {},
                 NodeAcl acl = {});
   Status create_container(const std::string& path);
-  /// Sets whether znodes of contenders that enqueue later have READ for all clients, or only for their
-  /// creator.
+  /// Sets whether znodes of contenders that enqueue later have READ for all clients, or only for
+  /// their creator.
   void set_contenders_readable(bool readable) noexcept { contenders_are_readable_ = readable; }
   void set_exists_rule(ExistsRule rule) noexcept { exists_rule_ = rule; }
   ExistsRule exists_rule() const noexcept { return exists_rule_; }
-  /// Returns the name. Returns nothing if the parent is missing, the name exists, or the owner has
-  /// ended.
+  /// Returns the name. Returns std::nullopt if the parent is missing, the name exists, or the owner
+  /// has ended.
   std::optional<std::string> create_sequential(const std::string& parent, std::string_view prefix,
                                                std::string data = {}, SessionId owner = {});
   Status set_data(const std::string& path, std::string data);

@@ -56,8 +56,8 @@ class World {
   /// Runs the step. A step that is not enabled does nothing.
   void run(const Step& step);
 
-  /// Runs one step that takes no time, and returns its kind. Returns nothing if there is none. The
-  /// clients alternate.
+  /// Runs one step that takes no time, and returns its kind. Returns std::nullopt if there is none.
+  /// The clients alternate.
   std::optional<Step::Kind> run_one();
   /// Runs the clients' steps in turn until none is left at this time. Returns the number of steps.
   /// Throws std::runtime_error if the number exceeds `limit`.

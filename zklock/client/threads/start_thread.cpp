@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/threads/thread_probe.h"
+#include "zklock/client/threads/start_thread.h"
 
 #include <chrono>
 #include <csignal>
@@ -9,8 +9,6 @@
 #include <vector>
 
 #include <unistd.h>
-
-#include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
 
