@@ -12,8 +12,13 @@ import pathlib
 import re
 import sys
 
-from check_classes import FOLDERS, bodies, members
-
+FOLDERS = ("include", "zklock")
+NOISE = re.compile(r"""//[^\n]*|/\*.*?\*/|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*|R"\((?:.|\n)*?\)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""",
+                   re.DOTALL | re.MULTILINE)
+HEAD = re.compile(r"(?<!enum )\b(class|struct)\s+(?:\[\[.*?\]\]\s*|ZKLOCK_\w+(?:\([^)]*\))?\s+)*([\w:]+(?:<[^{;]*>)?)"
+                  r"(?:\s+final)?(?:\s*:(?!:)[^{;()]*(?:\([^{;]*\))?[^{;()]*)?\s*\{")
+LABEL = re.compile(r"\s*(public|protected|private)\s*:(?!:)")
+OPEN, CLOSE = "([{", ")]}"
 MUTEX = re.compile(r"(?:mutable\s+)?(?:client::)?Mutex\s+\w+$")
 NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typedef|explicit|virtual|ZKLOCK_HIDDEN)\b")
 SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::|Interruptible)?Condition\b"
@@ -35,6 +40,50 @@ CONFINED = {
     "ZkCoordinator.durations_": "atomics",
     "ZkCoordinator.observer_": BEFORE_THREADS,
 }
+
+
+def end_of_block(text, begin):
+    """Returns the position after the bracket that closes the one at `begin`."""
+    depth = 0
+    for at in range(begin, len(text)):
+        depth += (text[at] in OPEN) - (text[at] in CLOSE)
+        if depth == 0:
+            return at + 1
+    raise ValueError("a bracket is not closed")
+
+
+def members(body, access):
+    """Yields the access and the text of each member. `body`: without its brackets."""
+    begin = at = 0
+    while at < len(body):
+        label = LABEL.match(body, at) if not body[begin:at].strip() else None
+        if label:
+            access = label[1]
+            begin = at = label.end()
+        elif body[at] == ";":
+            yield access, body[begin:at].strip()
+            begin = at = at + 1
+        elif body[at] in OPEN:
+            is_block = body[at] == "{"
+            at = end_of_block(body, at)
+            # A function ends with its body. After other blocks, the declaration goes on.
+            if is_block and not re.match(r"\s*[;,{]", body[at:]):
+                yield access, body[begin:at].strip()
+                begin = at
+        else:
+            at += 1
+
+
+def code_of(text):
+    """Returns the text with spaces for comments and directives, an empty literal for each literal, and the same lines."""
+    return NOISE.sub(lambda found: '""' if found[0][0] in "\"'R" else re.sub(r"[^\n]", " ", found[0]), text)
+
+
+def bodies(text):
+    """Yields the word class or struct, the name and the body of each class, also of nested ones."""
+    text = code_of(text)
+    for head in HEAD.finditer(text):
+        yield head[1], head[2], text[head.end():end_of_block(text, head.end() - 1) - 1]
 
 
 def without_arguments(text):

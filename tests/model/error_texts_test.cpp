@@ -170,6 +170,7 @@ TEST_P(ErrorTextsOnSimulation, IsExact) {
   EXPECT_EQ(error->what(), "lock /locks/a: " + GetParam().expected);
 }
 
+// NOLINTNEXTLINE(readability-function-size): a table
 const std::vector<Row>& rows() {
   static const std::vector<Row> kRows = {
       {"Upgrade",
