@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a page names code or a file that does not exist (check_architecture.py), or if a C++ source has more
-# than 400 lines, lacks the line of the license, or has a layout that differs from .clang-format. The last check
-# is skipped (77) without clang-format 14, because other versions differ in detail.
+# Fails if a page names code or a file that does not exist (check_architecture.py). Fails if a C++ source has more
+# than 400 lines, or lacks the line of the license. Fails if its layout differs from .clang-format. This last check is
+# skipped (77) without clang-format 14, because other versions differ in detail.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
