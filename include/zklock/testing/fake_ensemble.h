@@ -127,6 +127,10 @@ struct FakeEnsembleOptions {
 /// Outside of settle() and advance(), the servers wait at most 100 ms of real time for threads that
 /// run.
 ///
+/// Experimental. The kit must also notice threads of the program under test, so it reads the system
+/// calls of all threads in /proc/self/task. A kernel may stop showing them. Then a test fails with
+/// that reason, and the interface may change.
+///
 /// Limits. The servers ignore ClientOptions::digest, tls, max_node_bytes, max_watch_bytes,
 /// max_in_flight and the retry delays. They also ignore ClientOptions::acl: every znode has the ACL
 /// of AclPolicy::open(), and the servers check that ACL. But AclPolicy::list() turns off announced
