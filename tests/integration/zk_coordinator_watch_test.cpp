@@ -14,7 +14,6 @@
 namespace zklock::client {
 namespace {
 
-using testing::at_every_allocation;
 using testing::eventually;
 using testing::RawClient;
 using testing::ScarceMemory;
@@ -183,38 +182,6 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeReplyWithoutMemory_RemovesWatch) {
   ASSERT_TRUE(probe().journal().wait(1, Kind::reply));
   settle();
   EXPECT_FALSE(server_watches(node));
-}
-
-// The cap on the watches then counts nothing for the request.
-TEST_F(ZkCoordinatorWatch, WatchWithoutMemory_LeavesNothing) {
-  auto options = Probe::with(hosts());
-  options.max_watch_bytes = parent_.size() + 2;  // for one
-  Probe small(options);
-  (void)small.session();
-  const std::size_t failures = at_every_allocation([&](std::size_t memory) {
-    const std::string node = parent_ + '/' + static_cast<char>('a' + memory);
-    RawClient raw(hosts());
-    EXPECT_EQ(raw.create(node).rc, ZOK);
-    bool ran_out = false;
-    Operation watch = small.watch(1, node);
-    {
-      const ScarceMemory scarce(memory);
-      try {
-        (void)small.send(1, std::move(watch));
-      } catch (const std::bad_alloc&) {
-      }
-      ran_out = scarce.ran_out();
-    }
-    (void)small.call(rq::CountChildren{"/"});
-    EXPECT_EQ(raw.delete_node(node), ZOK);
-    (void)small.call(rq::Check{"/"});
-    return ran_out;
-  });
-  EXPECT_GE(failures, 4U);
-  const auto refused = [](const Event& event) {
-    return event.kind == Kind::reply && event.status != Status::ok;
-  };
-  EXPECT_EQ(small.journal().count(refused), 0U);
 }
 
 TEST_F(ZkCoordinatorWatch, WatchOfMissingNode_LeavesNoServerWatch) {

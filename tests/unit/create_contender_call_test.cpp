@@ -2,6 +2,7 @@
 // The sub-requests of a CreateContender, on a handle of the C client without a server.
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@ class CreateContenderCallTest : public ::testing::Test {
   ~CreateContenderCallTest() override { zookeeper_close(handle_); }
 
   CallContext context() {
-    return {handle_, {}, reply_, pending_, watches_, nodes_, acl_, acl_, hosts_, {}, follow_ups_};
+    return {handle_, reply_, pending_, watches_, nodes_, acl_, acl_, hosts_, {}, unused_watch_};
   }
   /// Sends the sub-requests. Returns the code of issue().
   int issue(request::CreateContender operation) {
@@ -31,7 +32,7 @@ class CreateContenderCallTest : public ::testing::Test {
     if (queue_.empty()) queue_ = pending_.take_all();
     const PendingRequest next = std::move(queue_.front());
     queue_.pop_front();
-    quorum_.push_back(next.call->answered_by(next.sub_request) == core::AnsweredBy::quorum);
+    writes_.push_back(next.kind == RequestKind::write);
     reply_ = {};
     const bool is_ok = code == ZOK;
     return next.call->complete(next.sub_request,
@@ -48,9 +49,9 @@ class CreateContenderCallTest : public ::testing::Test {
   NodeBudget nodes_{1'000};
   const Acl acl_{parent_acl(AclPolicy::open(), {})};
   const ConnectionString hosts_ = ConnectionString::parse("127.0.0.1:1");
-  FollowUps follow_ups_;
+  std::optional<Watch> unused_watch_;
   std::deque<PendingRequest> queue_;
-  std::vector<bool> quorum_;
+  std::vector<bool> writes_;
   const Stat stat_{};
 };
 
@@ -62,7 +63,7 @@ TEST_F(CreateContenderCallTest, PathCreated_ThirdCompletionEndsCall) {
   EXPECT_FALSE(complete(ZOK, "/a/p"));
   EXPECT_FALSE(complete(ZOK, kNode));
   EXPECT_TRUE(complete(ZOK));
-  EXPECT_EQ(quorum_, (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(writes_, (std::vector<bool>{true, true, false}));
   EXPECT_EQ(reply_.status, Status::ok);
   EXPECT_EQ(reply_.name, "lock-0000000000");
   EXPECT_FALSE(reply_.path_existed);

@@ -14,12 +14,12 @@ constexpr std::size_t kOne = 18;
 
 TEST(NodeBudget, Node_CountsFromCreateToDelete) {
   NodeBudget nodes(2 * kOne);
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.created("/p/lock-0000000000", "lock-");
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  nodes.created("/p/lock-0000000000", "/p/lock-");
   EXPECT_EQ(nodes.bytes(), kOne);
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
-  nodes.failed("/p", "lock-");
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  EXPECT_FALSE(nodes.reserve("/p/lock-"));
+  nodes.failed("/p/lock-");
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.deleted("/p/lock-0000000000");
   nodes.deleted("/p/lock-0000000000");
@@ -29,13 +29,13 @@ TEST(NodeBudget, Node_CountsFromCreateToDelete) {
 TEST(NodeBudget, OptionalNode_LeavesHalfOfTheCap) {
   constexpr bool kOptional = true;
   NodeBudget nodes(4 * kOne);
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  EXPECT_TRUE(nodes.reserve("/p", "held-", 0, kOptional));
-  EXPECT_FALSE(nodes.reserve("/p", "held-", 0, kOptional));
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  EXPECT_TRUE(nodes.reserve("/p/held-", 0, kOptional));
+  EXPECT_FALSE(nodes.reserve("/p/held-", 0, kOptional));
   EXPECT_EQ(nodes.bytes(), 2 * kOne);
-  EXPECT_TRUE(nodes.reserve("/p", "held-", kOne, kOptional)) << "its transaction frees as much";
-  EXPECT_TRUE(nodes.reserve("/p", "lock-"));
-  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+  EXPECT_TRUE(nodes.reserve("/p/held-", kOne, kOptional)) << "its transaction frees as much";
+  EXPECT_TRUE(nodes.reserve("/p/lock-"));
+  EXPECT_FALSE(nodes.reserve("/p/lock-"));
 }
 
 // The znode was deleted by hand, without an event, and the path was recreated. So its number is
@@ -43,8 +43,8 @@ TEST(NodeBudget, OptionalNode_LeavesHalfOfTheCap) {
 TEST(NodeBudget, NameRepeated_CountsOnce) {
   NodeBudget nodes(2 * kOne);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-    nodes.created("/p/lock-0000000000", "lock-");
+    ASSERT_TRUE(nodes.reserve("/p/lock-"));
+    nodes.created("/p/lock-0000000000", "/p/lock-");
   }
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.deleted("/p/lock-0000000000");
@@ -53,8 +53,8 @@ TEST(NodeBudget, NameRepeated_CountsOnce) {
 
 TEST(NodeBudget, CreateReplyLost_CountsUntilTheNodeIsDeleted) {
   NodeBudget nodes(100);
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.unknown("/p", "lock-");
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  nodes.unknown("/p/lock-");
   nodes.missing("/p/lock-0000000007");
   nodes.deleted("/q/lock-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
@@ -65,8 +65,8 @@ TEST(NodeBudget, CreateReplyLost_CountsUntilTheNodeIsDeleted) {
 // Delay markers and the count are not znodes of this kind.
 TEST(NodeBudget, OtherNodeDeleted_UnknownNodeStillCounts) {
   NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.unknown("/p", "lock-");
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  nodes.unknown("/p/lock-");
   for (const char* path : {"/p/delay-5000-77-0000000007", "/p/count", "/p/lock-000000007",
                            "/p/lock-00000000007", "/p/xlock-0000000007"}) {
     nodes.deleted(path);
@@ -77,10 +77,10 @@ TEST(NodeBudget, OtherNodeDeleted_UnknownNodeStillCounts) {
 TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
   NodeBudget nodes(1000);
   const std::string name = "__READ__0000000007";
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", name));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p/" + name));
   const std::size_t both = nodes.bytes();
-  nodes.unknown("/p", name);
-  nodes.created("/p/" + name, name);
+  nodes.unknown("/p/" + name);
+  nodes.created("/p/" + name, "/p/" + name);
   EXPECT_EQ(nodes.bytes(), both / 2);
   nodes.deleted("/p/" + name);
   EXPECT_EQ(nodes.bytes(), 0U);
@@ -88,9 +88,9 @@ TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
 
 TEST(NodeBudget, UnknownWithFullName_EndsWithThatName) {
   NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p", "release-request-0000000007"));
+  ASSERT_TRUE(nodes.reserve("/p/release-request-0000000007"));
   const std::size_t one = nodes.bytes();
-  nodes.unknown("/p", "release-request-0000000007");
+  nodes.unknown("/p/release-request-0000000007");
   nodes.deleted("/p/release-request-0000000008");
   EXPECT_EQ(nodes.bytes(), one);
   nodes.deleted("/p/release-request-0000000007");
@@ -100,14 +100,14 @@ TEST(NodeBudget, UnknownWithFullName_EndsWithThatName) {
 // A move to another name needs no bytes for both names.
 TEST(NodeBudget, RemovedInTheSameMulti_FreesItsBytes) {
   NodeBudget nodes(kOne);
-  ASSERT_TRUE(nodes.reserve("/p", "gate-"));
-  nodes.created("/p/gate-0000000007", "gate-");
-  EXPECT_FALSE(nodes.reserve("/p", "lock-"));
+  ASSERT_TRUE(nodes.reserve("/p/gate-"));
+  nodes.created("/p/gate-0000000007", "/p/gate-");
+  EXPECT_FALSE(nodes.reserve("/p/lock-"));
   EXPECT_EQ(nodes.bytes_of("/p/gate-0000000008"), 0U);
-  EXPECT_FALSE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007") - 1));
-  ASSERT_TRUE(nodes.reserve("/p", "lock-", nodes.bytes_of("/p/gate-0000000007")));
-  EXPECT_FALSE(nodes.reserve("/p", "lock-", kOne)) << "that room is taken";
-  nodes.created("/p/lock-0000000008", "lock-");
+  EXPECT_FALSE(nodes.reserve("/p/lock-", nodes.bytes_of("/p/gate-0000000007") - 1));
+  ASSERT_TRUE(nodes.reserve("/p/lock-", nodes.bytes_of("/p/gate-0000000007")));
+  EXPECT_FALSE(nodes.reserve("/p/lock-", kOne)) << "that room is taken";
+  nodes.created("/p/lock-0000000008", "/p/lock-");
   nodes.deleted("/p/gate-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
 }
@@ -115,11 +115,11 @@ TEST(NodeBudget, RemovedInTheSameMulti_FreesItsBytes) {
 // The reply to a move was lost, so either name can exist. A list shows that only one of them does.
 TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
   NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p", "gate-"));
-  nodes.created("/p/gate-0000000007", "gate-");
+  ASSERT_TRUE(nodes.reserve("/p/gate-"));
+  nodes.created("/p/gate-0000000007", "/p/gate-");
   nodes.maybe_deleted("/p/gate-0000000008");
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.unknown("/p", "lock-");
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  nodes.unknown("/p/lock-");
   nodes.maybe_deleted("/p/gate-0000000007");
   EXPECT_EQ(nodes.bytes(), 2 * kOne);
   nodes.deleted("/p/gate-0000000008");
@@ -133,8 +133,8 @@ TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
 TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
   for (const auto goes : {&NodeBudget::deleted, &NodeBudget::missing}) {
     NodeBudget nodes(1000);
-    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-    nodes.created("/p/lock-0000000007", "lock-");
+    ASSERT_TRUE(nodes.reserve("/p/lock-"));
+    nodes.created("/p/lock-0000000007", "/p/lock-");
     nodes.maybe_deleted("/p/lock-0000000007");
     EXPECT_EQ(nodes.bytes(), kOne);
     EXPECT_EQ(nodes.bytes_of("/p/lock-0000000007"), kOne);
@@ -145,9 +145,9 @@ TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
 
 TEST(NodeBudget, TwoUnknown_ExactNameEndsFirst) {
   NodeBudget nodes(1000);
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.created("/p/lock-0000000007", "lock-");
-  nodes.unknown("/p", "lock-");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  nodes.created("/p/lock-0000000007", "/p/lock-");
+  nodes.unknown("/p/lock-");
   nodes.maybe_deleted("/p/lock-0000000007");
   nodes.deleted("/p/lock-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
@@ -159,8 +159,8 @@ TEST(NodeBudget, TwoUnknown_ExactNameEndsFirst) {
 TEST(NodeBudget, List_BoundsTheUnknown) {
   NodeBudget nodes(1000);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-    nodes.unknown("/p", "lock-");
+    ASSERT_TRUE(nodes.reserve("/p/lock-"));
+    nodes.unknown("/p/lock-");
   }
   nodes.listed("/q", 0);
   nodes.listed("/p", 5);
@@ -173,8 +173,8 @@ TEST(NodeBudget, List_BoundsTheUnknown) {
 
 TEST(NodeBudget, SessionEnded_ClearsTheBudget) {
   NodeBudget nodes(100);
-  ASSERT_TRUE(nodes.reserve("/p", "lock-"));
-  nodes.created("/p/lock-0000000000", "lock-");
+  ASSERT_TRUE(nodes.reserve("/p/lock-"));
+  nodes.created("/p/lock-0000000000", "/p/lock-");
   nodes.clear();
   EXPECT_EQ(nodes.bytes(), 0U);
   nodes.deleted("/p/lock-0000000000");

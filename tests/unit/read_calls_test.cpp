@@ -30,13 +30,13 @@ class ReadCalls : public ::testing::Test {
     return reply;
   }
   CallContext context(Reply& reply) {
-    return {nullptr, {}, reply, pending_, watches_, nodes_, acl_, acl_, hosts_, {}, follow_ups_};
+    return {nullptr, reply, pending_, watches_, nodes_, acl_, acl_, hosts_, {}, unused_watch_};
   }
   void expect_watched_by_checks(const Reply& reply) {
     EXPECT_EQ(reply.status, Status::ok);
     EXPECT_EQ(reply.detail, "");
     EXPECT_TRUE(reply.is_without_stat());
-    EXPECT_TRUE(follow_ups_.poll_unreadable);
+    EXPECT_TRUE(reply.unreadable);
     EXPECT_EQ(watches_.begin_presence_checks(), std::vector<std::string>{"/n"});
     EXPECT_EQ(watches_.cancel(kId), std::nullopt) << "the servers have no watch";
   }
@@ -46,7 +46,7 @@ class ReadCalls : public ::testing::Test {
   NodeBudget nodes_{100};
   const Acl acl_{{{AclEntry::all, "world", "anyone"}}};
   const ConnectionString hosts_ = ConnectionString::parse("localhost:2181");
-  FollowUps follow_ups_;
+  std::optional<Watch> unused_watch_;
 };
 
 TEST_F(ReadCalls, ExistsRefusedAfterGet_ShowsThatZnodeExists) {
@@ -73,7 +73,7 @@ TEST_F(ReadCalls, ExistsAfterGet_WatchRemainsAtServers) {
 TEST_F(ReadCalls, CountRefused_IsRefused) {
   const Reply reply = complete(request::CountChildren{"/n"}, kFirst, {.code = ZNOAUTH});
   EXPECT_EQ(reply.status, Status::no_auth);
-  EXPECT_FALSE(follow_ups_.poll_unreadable);
+  EXPECT_FALSE(reply.unreadable);
 }
 
 // The client has no permission to create a level, or to read the last.

@@ -16,7 +16,6 @@
 namespace zklock::client {
 namespace {
 
-using testing::at_every_allocation;
 using testing::ScarceMemory;
 
 using request::WatchEvent;
@@ -39,7 +38,7 @@ TEST(WatchRegistry, ArmedInterest_FiresOnce) {
   int calls = 0;
   ASSERT_TRUE(watches.expect(kA, {"/n"}, [&](SessionId, WatchEvent) { ++calls; }));
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{}) << "not before its reply";
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.fire("/other", WatchEvent::changed), Ids{});
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
   const auto on_event = watches.take_fired(kA);
@@ -57,8 +56,8 @@ TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
-  EXPECT_EQ(watches.arm(kB), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
+  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
   EXPECT_EQ(watches.cancel(kB), kN);
@@ -68,17 +67,18 @@ TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
 TEST(WatchRegistry, InterestInFlight_KeepsTheServerWatch) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_EQ(watches.cancel(kA), kNoWatch) << "B's may be set by now";
-  EXPECT_EQ(watches.fail(kB, false), kN) << "but A's still is";
+  EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kN) << "but A's still is";
 }
 
 TEST(WatchRegistry, AnyOfThreeCancelled_OthersFire) {
   for (const RequestId first : {kA, kB, kC}) {
     WatchRegistry watches(100);
     for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
-    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNoWatch);
+    for (const RequestId id : {kA, kB, kC})
+      EXPECT_EQ(watches.settle(id, ServerWatch::armed), kNoWatch);
     EXPECT_EQ(watches.cancel(first), kNoWatch);
     Ids others{kA, kB, kC};
     std::erase(others, first);
@@ -96,7 +96,9 @@ TEST(WatchRegistry, ManyInterestsInOnePath_CancelledIndividually) {
   };
   WatchRegistry watches(100);
   every([&](std::uint64_t id) { ASSERT_TRUE(watches.expect(RequestId{id}, *kN, kNothing)); });
-  every([&](std::uint64_t id) { ASSERT_EQ(watches.arm(RequestId{id}), kNoWatch); });
+  every([&](std::uint64_t id) {
+    ASSERT_EQ(watches.settle(RequestId{id}, ServerWatch::armed), kNoWatch);
+  });
   Ids others;
   every([&](std::uint64_t id) {
     if (stays(id)) return others.push_back(RequestId{id});
@@ -112,9 +114,9 @@ TEST(WatchRegistry, Event_KeepsTheInterestsInFlight) {
     Ids others{kA, kB, kC};
     std::erase(others, late);
     for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
-    for (const RequestId id : others) EXPECT_EQ(watches.arm(id), kNoWatch);
+    for (const RequestId id : others) EXPECT_EQ(watches.settle(id, ServerWatch::armed), kNoWatch);
     EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
-    EXPECT_EQ(watches.arm(late), kNoWatch);
+    EXPECT_EQ(watches.settle(late, ServerWatch::armed), kNoWatch);
     EXPECT_EQ(watches.cancel(late), kN);
   }
 }
@@ -123,22 +125,22 @@ TEST(WatchRegistry, CancelledBeforeTheReply_RemovesTheWatchIfSet) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
   EXPECT_EQ(watches.cancel(kA), kNoWatch) << "not known yet whether it is set";
-  EXPECT_EQ(watches.arm(kA), kN);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kN);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_EQ(watches.cancel(kB), kNoWatch);
-  EXPECT_EQ(watches.fail(kB, false), kNoWatch) << "nothing was set";
+  EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kNoWatch) << "nothing was set";
   ASSERT_TRUE(watches.expect(kC, {"/n"}, kNothing));
-  EXPECT_EQ(watches.fail(kC, true), kN) << "exists on a missing node";
+  EXPECT_EQ(watches.settle(kC, ServerWatch::kept), kN) << "exists on a missing node";
   EXPECT_EQ(watches.bytes(), 0U);
 }
 
 TEST(WatchRegistry, Event_FiresOnlyInterestsWithAReply) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA}) << "B was registered after the event";
-  EXPECT_EQ(watches.arm(kB), kNoWatch);
+  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kB});
 }
 
@@ -146,7 +148,7 @@ TEST(WatchRegistry, CancelledBetweenEventAndCall_IsNotCalled) {
   WatchRegistry watches(100);
   for (const RequestId id : {kA, kB}) {
     ASSERT_TRUE(watches.expect(id, {"/n"}, kNothing));
-    EXPECT_EQ(watches.arm(id), kNoWatch);
+    EXPECT_EQ(watches.settle(id, ServerWatch::armed), kNoWatch);
   }
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), (Ids{kA, kB}));
   EXPECT_EQ(watches.cancel(kB), kNoWatch);
@@ -160,7 +162,8 @@ TEST(WatchRegistry, Event_FiresTheWatchesOfItsKind) {
     EXPECT_TRUE(watches.expect(kC, *kN, kNothing));
     EXPECT_TRUE(watches.expect(kA, *kChildrenOfN, kNothing));
     EXPECT_TRUE(watches.expect(kB, *kN, kNothing));
-    for (const RequestId id : {kA, kB, kC}) EXPECT_EQ(watches.arm(id), kNoWatch);
+    for (const RequestId id : {kA, kB, kC})
+      EXPECT_EQ(watches.settle(id, ServerWatch::armed), kNoWatch);
     return watches.fire("/n", event);
   };
   EXPECT_EQ(fired_by(WatchEvent::created), (Ids{kB, kC}));
@@ -174,8 +177,8 @@ TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
   ASSERT_TRUE(watches.expect(kA, *kN, kNothing));
   ASSERT_TRUE(watches.expect(kB, *kChildrenOfN, kNothing));
   EXPECT_EQ(watches.bytes(), 4U) << "both are registered at the next server";
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
-  EXPECT_EQ(watches.arm(kB), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
+  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
   EXPECT_TRUE(watches.begin_removal(*kN));
   EXPECT_FALSE(watches.begin_removal(*kChildrenOfN));
@@ -187,11 +190,11 @@ TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
 TEST(WatchRegistry, PathWantedAgain_WatchIsNotRemoved) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.cancel(kA), kN);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_FALSE(watches.begin_removal(*kN));
-  EXPECT_EQ(watches.fail(kB, false), kN) << "the servers' watch is B's by then";
+  EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kN) << "the servers' watch is B's by then";
   EXPECT_TRUE(watches.begin_removal(*kN));
 }
 
@@ -203,18 +206,18 @@ TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {
   EXPECT_FALSE(watches.expect(kC, {"/1234"}, kNothing));
   EXPECT_EQ(watches.watch_count(), 1U);
   EXPECT_TRUE(watches.expect(kC, {"/123"}, kNothing));
-  EXPECT_EQ(watches.fail(kA, false), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::nothing), kNoWatch);
   EXPECT_EQ(watches.bytes(), 10U);
-  EXPECT_EQ(watches.fail(kB, false), kNoWatch);
+  EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kNoWatch);
   EXPECT_EQ(watches.bytes(), 4U);
 }
 
 TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA, EventDelivery::uncertain), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::unreadable), kNoWatch);
   ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
-  EXPECT_EQ(watches.arm(kB), kNoWatch);
+  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
   EXPECT_EQ(watches.cancel(kA), kN);
   EXPECT_TRUE(watches.begin_presence_checks().empty());
@@ -223,10 +226,10 @@ TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
 TEST(WatchRegistry, PresenceCheckUnanswered_OthersBegin) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA, EventDelivery::none), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::refused), kNoWatch);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
   ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
-  EXPECT_EQ(watches.arm(kB, EventDelivery::none), kNoWatch);
+  EXPECT_EQ(watches.settle(kB, ServerWatch::refused), kNoWatch);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/m"});
   EXPECT_TRUE(watches.begin_presence_checks().empty());
   watches.end_presence_check("/n");
@@ -237,7 +240,7 @@ TEST(WatchRegistry, WatchEndsDuringPresenceCheck_NextIsChecked) {
   WatchRegistry watches(100);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-    EXPECT_EQ(watches.arm(kA, EventDelivery::none), kNoWatch);
+    EXPECT_EQ(watches.settle(kA, ServerWatch::refused), kNoWatch);
     EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
     EXPECT_EQ(watches.cancel(kA), kNoWatch);
     watches.end_presence_check("/n");
@@ -247,7 +250,7 @@ TEST(WatchRegistry, WatchEndsDuringPresenceCheck_NextIsChecked) {
 TEST(WatchRegistry, WatchRefused_NothingIsRemoved) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA, EventDelivery::none), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::refused), kNoWatch);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
   EXPECT_FALSE(watches.is_at_servers({"/n"}));
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
@@ -257,8 +260,10 @@ TEST(WatchRegistry, WatchRefused_NothingIsRemoved) {
   for (const bool refused_first : {true, false}) {
     ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
     ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-    EXPECT_EQ(watches.arm(kA, refused_first ? EventDelivery::none : EventDelivery::sent), kNoWatch);
-    EXPECT_EQ(watches.arm(kB, refused_first ? EventDelivery::sent : EventDelivery::none), kNoWatch);
+    EXPECT_EQ(watches.settle(kA, refused_first ? ServerWatch::refused : ServerWatch::armed),
+              kNoWatch);
+    EXPECT_EQ(watches.settle(kB, refused_first ? ServerWatch::armed : ServerWatch::refused),
+              kNoWatch);
     EXPECT_TRUE(watches.is_at_servers({"/n"}));
     EXPECT_EQ(watches.cancel(kA), kNoWatch);
     EXPECT_EQ(watches.cancel(kB), kN);
@@ -269,14 +274,14 @@ TEST(WatchRegistry, WatchRefused_NothingIsRemoved) {
 TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
   WatchRegistry watches(100);
   for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kLongPath, kNothing));
-  EXPECT_EQ(watches.arm(kC), kNoWatch);
+  EXPECT_EQ(watches.settle(kC, ServerWatch::armed), kNoWatch);
   std::optional<Watch> a_failed;
   std::optional<Watch> b_armed;
   std::optional<Watch> c_cancelled;
   {
     const ScarceMemory none(0);
-    a_failed = watches.fail(kA, false);
-    b_armed = (void(watches.cancel(kB)), watches.arm(kB));
+    a_failed = watches.settle(kA, ServerWatch::nothing);
+    b_armed = (void(watches.cancel(kB)), watches.settle(kB, ServerWatch::armed));
     c_cancelled = watches.cancel(kC);
     EXPECT_FALSE(none.ran_out());
   }
@@ -286,35 +291,14 @@ TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
   EXPECT_EQ(watches.watch_count(), 0U);
 }
 
-TEST(WatchRegistry, NoMemory_ExpectsNothing) {
-  const std::size_t failures = at_every_allocation([](std::size_t memory) {
-    WatchRegistry watches(100);
-    WatchRegistry::OnEvent on_event = kNothing;
-    try {
-      const ScarceMemory scarce(memory);
-      EXPECT_TRUE(watches.expect(kA, *kLongPath, std::move(on_event)));
-      return false;
-    } catch (const std::bad_alloc&) {
-    }
-    EXPECT_EQ(watches.watch_count(), 0U);
-    EXPECT_EQ(watches.bytes(), 0U);
-    EXPECT_EQ(watches.arm(kA), kNoWatch);
-    EXPECT_TRUE(watches.expect(kA, *kLongPath, kNothing));
-    EXPECT_EQ(watches.arm(kA), kNoWatch);
-    EXPECT_EQ(watches.cancel(kA), kLongPath);
-    return true;
-  });
-  EXPECT_GE(failures, 3U) << "for the path, what is known of it, and the interest";
-}
-
 TEST(WatchRegistry, SessionEnded_ClearsAll) {
   WatchRegistry watches(100);
   ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
   watches.clear();
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{});
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
-  EXPECT_EQ(watches.arm(kA), kNoWatch);
+  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
   EXPECT_EQ(watches.bytes(), 0U);
 }
 

@@ -15,7 +15,7 @@ using core::Status;
 TEST(ZkError, ReplyLost_IsUnknown) {
   for (const int code : {-4, -7, -2, -118}) {
     EXPECT_EQ(to_status(code), Status::unknown) << code;
-    EXPECT_EQ(answered_by(code, true), std::nullopt) << code;
+    EXPECT_EQ(answered_by(code, RequestKind::multi), std::nullopt) << code;
   }
 }
 
@@ -46,18 +46,27 @@ TEST(ZkError, EveryOtherCode_HasItsStatus) {
 
 TEST(ZkError, OnlyLeaderReplies_ProveAQuorum) {
   for (const int code : {0, -101, -103, -108, -110, -111, -125}) {
-    EXPECT_EQ(answered_by(code, false), AnsweredBy::quorum) << code;
+    EXPECT_EQ(answered_by(code, RequestKind::write), AnsweredBy::quorum) << code;
   }
   for (const int code : {-102, -114}) {
-    EXPECT_EQ(answered_by(code, false), AnsweredBy::server) << code;
-    EXPECT_EQ(answered_by(code, true), AnsweredBy::quorum) << code;
+    EXPECT_EQ(answered_by(code, RequestKind::write), AnsweredBy::server) << code;
+    EXPECT_EQ(answered_by(code, RequestKind::multi), AnsweredBy::quorum) << code;
   }
   for (const int code : {-115, -119, -120, -121, -123, -124, -127}) {
-    EXPECT_EQ(answered_by(code, true), AnsweredBy::server) << code;
+    EXPECT_EQ(answered_by(code, RequestKind::multi), AnsweredBy::server) << code;
   }
   for (const int code : {-1, -3, -5, -6, -8, -9, -13, -14, -15, -100, -112, -113, -116, -117, 7}) {
-    EXPECT_EQ(answered_by(code, true), std::nullopt) << code;
+    EXPECT_EQ(answered_by(code, RequestKind::multi), std::nullopt) << code;
   }
+}
+
+TEST(ZkError, ReadAndSync_ProveNoQuorum) {
+  for (const int code : {0, -101, -102}) {
+    EXPECT_EQ(answered_by(code, RequestKind::read), AnsweredBy::server) << code;
+  }
+  EXPECT_EQ(answered_by(0, RequestKind::sync), AnsweredBy::leader);
+  EXPECT_EQ(answered_by(-102, RequestKind::sync), AnsweredBy::server);
+  EXPECT_EQ(answered_by(-4, RequestKind::read), std::nullopt);
 }
 
 TEST(ZkError, CodeName_HasNameAndNumber) {

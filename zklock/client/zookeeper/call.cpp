@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <variant>
 
-#include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/client/port/boot_time.h"
+#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/znode_path.h"
 #include "zklock/core/permission_text.h"
 
 namespace zklock::client {
@@ -31,6 +34,53 @@ std::string cap_reached(const std::string& what, const std::string& option, std:
          std::to_string(bytes) + " bytes); use fewer locks at once, or another Client";
 }
 
+/// Makes the call of an operation whose paths are below `chroot`.
+struct CallMaker {
+  const std::string& chroot;
+  CallHeader header;
+  bool create_chroot;
+
+  using CallPtr = std::shared_ptr<Call>;
+  CallPtr read(ReadKind kind, std::string& path, request::OnWatchEvent on_event = {}) {
+    return make_read(kind, full(path), std::move(on_event), std::move(header));
+  }
+  std::string full(std::string& path) const { return full_path(chroot, std::move(path)); }
+
+  CallPtr operator()(request::CountChildren& op) { return read(ReadKind::exists, op.path); }
+  CallPtr operator()(request::ExistsAndWatch& op) {
+    return read(ReadKind::exists, op.path, std::move(op.on_event));
+  }
+  CallPtr operator()(request::ListChildren& op) { return read(ReadKind::list, op.path); }
+  CallPtr operator()(request::ListAndWatch& op) {
+    return read(ReadKind::list, op.path, std::move(op.on_event));
+  }
+  CallPtr operator()(request::Get& op) { return read(ReadKind::get, op.path); }
+  CallPtr operator()(request::GetAndWatch& op) {
+    return read(ReadKind::get, op.path, std::move(op.on_event));
+  }
+  CallPtr operator()(request::Sync& op) { return make_sync(full(op.path), std::move(header)); }
+  CallPtr operator()(request::CreateContender& op) {
+    return make_create(chroot, std::move(op), std::move(header));
+  }
+  CallPtr operator()(request::CreateParents& op) {
+    return make_create_parents(create_chroot ? std::string() : chroot, full(op.path),
+                               std::move(header));
+  }
+  CallPtr operator()(request::Delete& op) { return make_delete(full(op.path), std::move(header)); }
+  CallPtr operator()(request::AnnounceAndDelete& op) {
+    return make_announce(full(op.path), std::move(header));
+  }
+  CallPtr operator()(request::Transaction& op) {
+    if (!op.guard.empty()) op.guard = full(op.guard);
+    for (request::Write& write : op.writes) path_of(write) = full(path_of(write));
+    return make_transaction(std::move(op), std::move(header));
+  }
+  CallPtr operator()(request::Check& op) {
+    request::Transaction check = as_transaction(std::move(op));
+    return (*this)(check);
+  }
+};
+
 /// Returns whether the text of the Errc says more than the name of the C client's code.
 bool says_enough(Status status) noexcept {
   return status == Status::quota_exceeded || status == Status::read_only ||
@@ -39,11 +89,12 @@ bool says_enough(Status status) noexcept {
 
 }  // namespace
 
-PendingId PendingRequests::add(std::shared_ptr<Call> call, std::size_t sub_request) {
+PendingId PendingRequests::add(std::shared_ptr<Call> call, RequestKind kind,
+                               std::size_t sub_request) {
   static constinit std::atomic<PendingId> last{0};
   PendingId id = ++last;
   if (id == 0) id = ++last;  // pointers are short, and the counter has wrapped
-  pending_.push_back({id, std::move(call), sub_request});
+  pending_.push_back({id, std::move(call), kind, sub_request});
   return id;
 }
 
@@ -62,14 +113,8 @@ Reply Call::blank_reply() const {
   return reply;
 }
 
-Call::Sent Call::end_send(int code, const CallContext& context) {
-  if (code == ZOK) {
-    session_ = context.session;
-    return Sent::yes;
-  }
-  if (code == ZINVALIDSTATE) return Sent::handle_is_dead;
-  if (code != kRefused) set_status(context, code);
-  return Sent::refused;
+void Call::begin_send() noexcept {
+  sent_at_ = boot_time();
 }
 
 void Call::set_status(const CallContext& context, int code) {
@@ -119,6 +164,12 @@ void Call::copy_stat(const Stat* stat, Reply& reply) noexcept {
   reply.version = stat->version;
   reply.data_length = stat->dataLength;
   reply.next_sequence = next_sequence(*stat);
+}
+
+std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header,
+                                bool create_chroot) {
+  header.operation = operation.index();
+  return std::visit(CallMaker{chroot, std::move(header), create_chroot}, operation);
 }
 
 }  // namespace zklock::client

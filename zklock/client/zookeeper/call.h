@@ -8,17 +8,16 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <zookeeper/zookeeper.h>
 
-#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/completion_sink.h"
 #include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/client/zookeeper/node_budget.h"
 #include "zklock/client/zookeeper/watch_registry.h"
+#include "zklock/client/zookeeper/zk_error.h"
 
 namespace zklock::client {
 
@@ -28,6 +27,7 @@ class Call;
 struct PendingRequest {
   PendingId id = 0;
   std::shared_ptr<Call> call;
+  RequestKind kind = RequestKind::read;
   std::size_t sub_request = 0;  ///< index among those of the call
 };
 
@@ -36,7 +36,7 @@ struct PendingRequest {
 class PendingRequests {
  public:
   /// Adds a pending request with a new id.
-  PendingId add(std::shared_ptr<Call> call, std::size_t sub_request);
+  PendingId add(std::shared_ptr<Call> call, RequestKind kind, std::size_t sub_request);
   /// Removes a pending request. Returns std::nullopt if there is none with this id.
   std::optional<PendingRequest> take(PendingId id) noexcept;
   /// Removes all pending requests.
@@ -48,26 +48,18 @@ class PendingRequests {
   std::deque<PendingRequest> pending_;
 };
 
-/// The work that a completion leaves to the coordinator.
-struct FollowUps {
-  std::vector<Watch> removals;  ///< watches to remove at the servers
-  /// A watch of an unreadable znode was armed. Such znodes must be checked repeatedly from now on.
-  bool poll_unreadable = false;
-};
-
 /// The members of a coordinator that a Call needs for sending and completing, and its reply.
 struct CallContext {
   zhandle_t* handle;  ///< null while closing: nothing can be sent
-  SessionId session;
-  Reply& reply;  ///< made by blank_reply(), filled by the call
+  Reply& reply;       ///< made by blank_reply(), filled by the call
   PendingRequests& pending;
   WatchRegistry& watches;
   NodeBudget& nodes;
   const Acl& node_acl;
   const Acl& parent_acl;
   const ConnectionString& hosts;
-  std::string_view user;  ///< of the digest credential; empty: none
-  FollowUps& follow_ups;
+  std::string_view user;               ///< of the digest credential; empty: none
+  std::optional<Watch>& unused_watch;  ///< to be removed; complete() sets it
 };
 
 /// The permission that a request needs.
@@ -90,16 +82,15 @@ struct CallHeader {
 /// Carries out one submitted request, from submission to reply. It passes one or more requests to
 /// the C client: its sub-requests. It composes the reply from their completions.
 ///
+/// Each derived class has one operation: issue() and complete() side by side. They are virtual
+/// functions, and no std::visit, because each call of lock() and unlock() passes through them.
+///
 /// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
  public:
-  enum class Sent {
-    yes,
-    /// Nothing was sent, because the session has ended.
-    handle_is_dead,
-    /// Nothing was sent, and nothing will be. The reply has the cause.
-    refused,
-  };
+  /// The code that issue() returns if it has refused to send anything. The reply then has the
+  /// cause. No code of the C client is positive.
+  static constexpr int kRefused = 1;
 
   explicit Call(CallHeader header) : header_(std::move(header)) {}
   virtual ~Call() = default;
@@ -107,77 +98,47 @@ class Call : public std::enable_shared_from_this<Call> {
   Call& operator=(const Call&) = delete;
 
   RequestId id() const noexcept { return header_.id; }
-  SessionId bound_to() const noexcept { return header_.bound_to; }
-  Instant wanted_since() const noexcept { return header_.wanted_since; }
-  bool fail_if_disconnected() const noexcept { return header_.fail_if_disconnected; }
-  std::optional<std::size_t> operation() const noexcept { return header_.operation; }
-  ReplyHandler& handler() noexcept { return header_.handler; }
+  CallHeader& header() noexcept { return header_; }
+  const CallHeader& header() const noexcept { return header_; }
+
+  /// Called before issue(), and by the call itself before it sends a later sub-request.
+  void begin_send() noexcept;
+  /// Passes the sub-requests to the C client. Returns ZOK, kRefused, or the code of the C client if
+  /// the first request could not be sent. Then the call can be issued again.
+  virtual int issue(const CallContext& context) = 0;
+  /// Called after issue() has returned ZOK.
+  void end_send(SessionId session) noexcept { session_ = session; }
   /// Returns a reply without a result: session and sent_at are set.
   Reply blank_reply() const;
-
-  /// Issues the sub-requests of the call, between begin_send() and end_send(). Returns ZOK, or
-  /// another code if the first request could not be sent. Throws std::bad_alloc; then the call gets
-  /// no reply, and issue() must not be called again.
-  virtual int issue(const CallContext& context) = 0;
-  /// The coordinator calls it before issue(). The call itself calls it before it sends a later
-  /// sub-request.
-  void begin_send() { sent_at_ = boot_time(); }
-  /// Ends the sending, and returns what became of it. If the call was refused, sets the cause in
-  /// the reply. `code`: the result of issue().
-  Sent end_send(int code, const CallContext& context);
   /// Evaluates the completion of a sub-request, and fills context.reply. Returns true if that reply
   /// is complete. Returns false if another sub-request is outstanding; its completion fills a new
   /// reply.
   virtual bool complete(std::size_t sub_request, const Completion& completion,
                         const CallContext& context) = 0;
 
-  /// Returns which servers answer that sub-request.
-  virtual AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept {
-    return AnsweredBy::server;
-  }
-  virtual bool is_multi() const noexcept { return false; }
   /// If this is a read with a watch, removes the watch from it. REQUIRES: it has not been sent.
   virtual void forget_watch() noexcept {}
 
- protected:
-  /// A sub-request that the call is about to send. The constructor adds a pending request. The
-  /// destructor removes it unless it was sent.
-  class OutgoingRequest {
-   public:
-    /// `sub_request`: its index among those of the call.
-    OutgoingRequest(Call& call, const CallContext& context, std::size_t sub_request = 0)
-        : pending_(context.pending), id_(pending_.add(call.shared_from_this(), sub_request)) {}
-    ~OutgoingRequest() {
-      if (!was_sent_) pending_.take(id_);
-    }
-    OutgoingRequest(const OutgoingRequest&) = delete;
-    OutgoingRequest& operator=(const OutgoingRequest&) = delete;
-
-    /// Returns the pointer to pass to the C client.
-    const void* data() const noexcept { return CompletionSink::as_pointer(id_); }
-    /// Records and returns the code of the C client's function that sends the request.
-    int sent(int code) noexcept {
-      was_sent_ = code == ZOK;
-      return code;
-    }
-
-   private:
-    PendingRequests& pending_;
-    const PendingId id_;
-    bool was_sent_ = false;
-  };
-
-  /// The code that issue() returns if it has refused to send anything. No code of the C client is
-  /// positive.
-  static constexpr int kRefused = 1;
-
-  /// These set the status and detail of the reply. refuse() returns kRefused. If the code is
-  /// ZNOAUTH, the detail says that `needed` is not permitted. If it is ZNOCHILDRENFOREPHEMERALS,
-  /// the detail names the path of `needed`, which is the parent.
+  /// Set the status and detail of the reply. If the code is ZNOAUTH, the detail says that `needed`
+  /// is not permitted. If it is ZNOCHILDRENFOREPHEMERALS, the detail names the path of `needed`,
+  /// which is the parent.
   static void set_status(const CallContext& context, int code);
   static void set_status(const CallContext& context, int code, const Permission& needed);
+
+ protected:
+  /// Adds a pending request that is about to be sent. Its data for the C client is as_pointer().
+  PendingId add_pending(const CallContext& context, RequestKind kind, std::size_t sub_request = 0) {
+    return context.pending.add(shared_from_this(), kind, sub_request);
+  }
+  /// Takes the pending request back if the C client did not send it. Returns `code`.
+  static int sent(const CallContext& context, PendingId pending, int code) noexcept {
+    if (code != ZOK) context.pending.take(pending);
+    return code;
+  }
+
+  // These refuse a call: they set the status and detail, and return kRefused. The last two refuse a
+  // create or a watch for which the session has no bytes left.
   static int refuse(const CallContext& context, Status status, std::string detail);
-  /// Refuse a create or a watch, for which the session has no bytes left. Return kRefused.
   static int refuse_node(const CallContext& context);
   static int refuse_watch(const CallContext& context);
   /// Sets the members of the reply that a stat has. Without a stat, does nothing.
@@ -197,5 +158,26 @@ std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, 
 /// Makes a call that removes the servers' watch of a full path. Nothing is sent if the
 /// WatchRegistry contains an interest in the watch by then.
 std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header);
+
+// make_call() calls the functions below. All paths include the chroot, except that of a contender.
+
+// read_calls.cpp
+enum class ReadKind { exists, list, get };
+/// `on_event`: the handler of the watch; empty: a read without a watch.
+std::shared_ptr<Call> make_read(ReadKind kind, std::string path, request::OnWatchEvent on_event,
+                                CallHeader header);
+std::shared_ptr<Call> make_sync(std::string path, CallHeader header);
+
+// write_calls.cpp
+std::shared_ptr<Call> make_create(const std::string& chroot, request::CreateContender operation,
+                                  CallHeader header);
+/// Creates the levels of the path below `existing`.
+std::shared_ptr<Call> make_create_parents(const std::string& existing, std::string path,
+                                          CallHeader header);
+std::shared_ptr<Call> make_delete(std::string path, CallHeader header);
+
+// multi_calls.cpp
+std::shared_ptr<Call> make_announce(std::string path, CallHeader header);
+std::shared_ptr<Call> make_transaction(request::Transaction operation, CallHeader header);
 
 }  // namespace zklock::client

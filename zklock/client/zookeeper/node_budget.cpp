@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "zklock/client/port/transaction.h"
 #include "zklock/client/port/znode_path.h"
 
 namespace zklock::client {
@@ -11,8 +12,17 @@ namespace {
 
 constexpr std::size_t kSequenceDigits = 10;
 
-std::size_t size_of(std::string_view parent, std::string_view prefix) noexcept {
-  return parent.size() + 1 + prefix.size() + kSequenceDigits;
+std::size_t size_of(std::string_view requested) noexcept {
+  return requested.size() + kSequenceDigits;
+}
+
+const request::write::Create* as_ephemeral(const request::Write& write) noexcept {
+  const auto* const create = std::get_if<request::write::Create>(&write);
+  return create != nullptr && create->ephemeral ? create : nullptr;
+}
+
+bool is_removal(const request::Write& write) noexcept {
+  return std::holds_alternative<request::write::Remove>(write);
 }
 
 }  // namespace
@@ -34,26 +44,64 @@ bool NodeBudget::forget_unknown_create(std::string_view parent, Matches matches)
   return true;
 }
 
-bool NodeBudget::reserve(std::string_view parent, std::string_view prefix, std::size_t freed,
-                         bool is_optional) noexcept {
-  const std::size_t more = size_of(parent, prefix);
+bool NodeBudget::reserve(std::string_view requested, std::size_t freed, bool is_optional) noexcept {
+  const std::size_t more = size_of(requested);
   const std::size_t cap = is_optional ? max_bytes_ / 2 : max_bytes_;
   if (bytes_ + more > cap + freed) return false;
   bytes_ += more;
   return true;
 }
 
-void NodeBudget::created(std::string_view path, std::string_view prefix) {
+void NodeBudget::created(std::string_view path, std::string_view requested) {
   forget_exactly(path);  // an earlier znode of that name no longer exists
-  nodes_[hash(path)] = size_of(parent_of(path), prefix);
+  nodes_[hash(path)] = size_of(requested);
 }
 
-void NodeBudget::failed(std::string_view parent, std::string_view prefix) noexcept {
-  bytes_ -= size_of(parent, prefix);
+void NodeBudget::failed(std::string_view requested) noexcept {
+  bytes_ -= size_of(requested);
 }
 
-void NodeBudget::unknown(std::string_view parent, std::string_view prefix) {
-  unknown_creates_.emplace(parent, UnknownCreate{std::string(prefix), size_of(parent, prefix)});
+void NodeBudget::unknown(std::string_view requested) {
+  unknown_creates_.emplace(parent_of(requested),
+                           UnknownCreate{std::string(name_of(requested)), size_of(requested)});
+}
+
+bool NodeBudget::reserve(std::span<const request::Write> writes) {
+  std::size_t freed = 0;
+  for (const request::Write& write : writes) {
+    const auto* const create = as_ephemeral(write);
+    const bool by_name = create != nullptr && !create->sequential;
+    if (is_removal(write) || by_name) freed += bytes_of(path_of(write));
+  }
+  for (std::size_t i = 0; i < writes.size(); ++i) {
+    const auto* const create = as_ephemeral(writes[i]);
+    if (create == nullptr || reserve(create->path, freed, create->is_optional)) continue;
+    failed(writes.first(i));
+    return false;
+  }
+  return true;
+}
+
+void NodeBudget::failed(std::span<const request::Write> writes) noexcept {
+  for (const request::Write& write : writes) {
+    if (const auto* const create = as_ephemeral(write)) failed(create->path);
+  }
+}
+
+void NodeBudget::on_reply(std::span<const request::Write> writes, const Reply& reply) {
+  if (reply.status != Status::ok && reply.status != Status::unknown) return failed(writes);
+  const bool is_ok = reply.status == Status::ok;
+  for (const request::Write& write : writes) {
+    const std::string& path = path_of(write);
+    const auto* const create = as_ephemeral(write);
+    if (create != nullptr && is_ok) {
+      created(create->sequential ? join(parent_of(path), reply.name) : path, path);
+    } else if (create != nullptr) {
+      unknown(path);
+    } else if (is_removal(write)) {
+      is_ok ? deleted(path) : maybe_deleted(path);
+    }
+  }
 }
 
 void NodeBudget::deleted(const std::string& path) {

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+
+#include "zklock/client/port/coordinator.h"
 
 namespace zklock::client {
 
@@ -21,24 +24,23 @@ class NodeBudget {
 
   std::size_t max_bytes() const noexcept { return max_bytes_; }
 
-  /// Counts the bytes of a create that is about to be sent. `freed`: the bytes that the deletes
-  /// of its transaction free. Returns false, without effect, if the sum would exceed the cap, or
-  /// half of it for an optional znode.
-  [[nodiscard]] bool reserve(std::string_view parent, std::string_view prefix,
-                             std::size_t freed = 0, bool is_optional = false) noexcept;
+  /// Counts the bytes of a create that is about to be sent. `requested`: its full path, without the
+  /// sequence number. `freed`: the bytes that the deletes of its transaction free. Returns false,
+  /// without effect, if the sum would exceed the cap, or half of it for an optional znode.
+  [[nodiscard]] bool reserve(std::string_view requested, std::size_t freed = 0,
+                             bool is_optional = false) noexcept;
 
   // Each reserve() is followed by a call of one of the next three: the outcome of the create.
 
   /// The znode `path` was created.
-  void created(std::string_view path, std::string_view prefix);
+  void created(std::string_view path, std::string_view requested);
   /// No znode was created. Its bytes no longer count.
-  void failed(std::string_view parent, std::string_view prefix) noexcept;
+  void failed(std::string_view requested) noexcept;
   /// The outcome is unknown: the znode may exist, so its bytes still count. If the create was
   /// sequential, the next deleted() of a matching znode frees them. A deleted znode matches if its
-  /// name is `prefix` and a number, and created() was not called for it. If the create was not
-  /// sequential, `prefix` is the whole name, and the next created(), deleted() or missing() of that
-  /// name ends this count.
-  void unknown(std::string_view parent, std::string_view prefix);
+  /// path is `requested` and a number, and created() was not called for it. If the create was not
+  /// sequential, the next created(), deleted() or missing() of that path ends this count.
+  void unknown(std::string_view requested);
 
   /// The znode was deleted. It may have belonged to another session.
   void deleted(const std::string& path);
@@ -50,6 +52,16 @@ class NodeBudget {
   /// `parent` was found to have that many children. So at most that many creates with an unknown
   /// outcome have made a znode below it. The others no longer count.
   void listed(const std::string& parent, std::size_t children);
+
+  // These count all ephemeral znodes that a transaction creates or deletes.
+
+  /// Reserves the bytes of all creates, or none. The bytes of the znodes that the transaction
+  /// deletes are free for its creates. So are the bytes that still count for an earlier create of
+  /// an equal path, after a lost reply.
+  [[nodiscard]] bool reserve(std::span<const request::Write> writes);
+  /// The transaction was not sent.
+  void failed(std::span<const request::Write> writes) noexcept;
+  void on_reply(std::span<const request::Write> writes, const Reply& reply);
 
   /// The session has ended, and its znodes with it.
   void clear() noexcept;

@@ -13,23 +13,20 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
     found = paths.emplace(watch.path, Watched{watch.kind}).first;
     bytes_ += watch.path.size();
   }
-  try {
-    interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
-  } catch (...) {
-    end_if_idle(*found);
-    throw;
-  }
+  interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
   ++found->second.in_flight;
   return true;
 }
 
-std::optional<Watch> WatchRegistry::arm(RequestId id, EventDelivery events) noexcept {
+std::optional<Watch> WatchRegistry::settle(RequestId id, ServerWatch at_servers) noexcept {
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   Interest& interest = found->second;
   Watched& watched = interest.entry->second;
-  if (events != EventDelivery::none) watched.server_watches = true;
-  const bool unreadable = events != EventDelivery::sent;
+  const bool has_watch = at_servers != ServerWatch::nothing && at_servers != ServerWatch::refused;
+  if (has_watch) watched.server_watches = true;
+  if (at_servers == ServerWatch::nothing || at_servers == ServerWatch::kept) return drop(found);
+  const bool unreadable = at_servers != ServerWatch::armed;
   if (unreadable && !std::exchange(watched.unreadable, true)) ++unreadable_;
   if (!interest.on_event) return drop(found);
   interest.next = std::exchange(watched.armed, &*found);
@@ -39,19 +36,12 @@ std::optional<Watch> WatchRegistry::arm(RequestId id, EventDelivery events) noex
   return std::nullopt;
 }
 
-std::optional<Watch> WatchRegistry::fail(RequestId id, bool server_watches) noexcept {
-  const auto found = interests_.find(id);
-  if (found == interests_.end()) return std::nullopt;
-  if (server_watches) found->second.entry->second.server_watches = true;
-  return drop(found);
-}
-
 std::optional<Watch> WatchRegistry::cancel(RequestId id) noexcept {
   fired_.erase(id);
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
   if (found->second.link != nullptr) return drop(found);
-  // The server may set the watch at any moment. If the reply confirms it, arm() has it removed.
+  // The server may set the watch at any moment. If the reply confirms it, settle() has it removed.
   found->second.on_event = nullptr;
   return std::nullopt;
 }

@@ -17,11 +17,14 @@
 
 namespace zklock::client {
 
-/// Whether the servers send the event of a watch, as far as the reply to its request shows.
-enum class EventDelivery : std::uint8_t {
-  sent,
-  uncertain,  ///< the servers may withhold them
-  none,       ///< the servers refused the watch
+/// The watch that the servers have after the reply to the request of an interest. An unreadable
+/// znode is one on which the client has no READ permission.
+enum class ServerWatch : std::uint8_t {
+  nothing,
+  kept,        ///< another watch of this path and kind
+  armed,       ///< the requested watch
+  unreadable,  ///< the requested one; its event may be withheld
+  refused,     ///< none: the znode is unreadable
 };
 
 /// The watches of one session, and the interests in them. An interest is the handler that one
@@ -31,7 +34,7 @@ enum class EventDelivery : std::uint8_t {
 /// |----------|---------------------------|------------------------|-------------|
 /// | expected | expect(): before sending  | no effect              | -> unwanted |
 /// | unwanted | cancel() before the reply | no effect              | no effect   |
-/// | armed    | arm(): at the reply       | -> fired               | -> removed  |
+/// | armed    | settle(): at the reply    | -> fired               | -> removed  |
 /// | fired    | fire()                    | no effect              | -> removed  |
 ///
 /// The servers have one watch for all interests in a path and kind. That watch must be removed when
@@ -50,19 +53,14 @@ class WatchRegistry {
   WatchRegistry& operator=(const WatchRegistry&) = delete;
 
   /// Registers the interest of a request that is about to be sent. Returns false, without effect,
-  /// if the watch would exceed the cap. Throws std::bad_alloc, without effect.
+  /// if the watch would exceed the cap.
   [[nodiscard]] bool expect(RequestId id, const Watch& watch, OnEvent on_event);
 
-  // Each of the next three returns the watch that must be removed at the servers, or nothing.
+  // Both of the next return the watch that must be removed at the servers, or std::nullopt.
 
-  /// Arms the interest: the reply to its request shows the znode, or that there is none. With
-  /// `uncertain` and `none`, the znode is unreadable: see Reply::unreadable.
-  [[nodiscard]] std::optional<Watch> arm(RequestId id,
-                                         EventDelivery events = EventDelivery::sent) noexcept;
-  /// Removes the interest: the reply to its request did not confirm the watch. `server_watches`:
-  /// the servers have set a watch of this path and kind nevertheless, for example by an exists
-  /// instead of the getData.
-  [[nodiscard]] std::optional<Watch> fail(RequestId id, bool server_watches) noexcept;
+  /// Called at the reply. Arms the interest if that is `armed`, `unreadable` or `refused`, and
+  /// otherwise removes it. For the last two, see Reply::unreadable.
+  [[nodiscard]] std::optional<Watch> settle(RequestId id, ServerWatch at_servers) noexcept;
   /// Cancels the interest: its handler will not be called.
   [[nodiscard]] std::optional<Watch> cancel(RequestId id) noexcept;
 

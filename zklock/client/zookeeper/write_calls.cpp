@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls that create and delete znodes.
+// The calls that create and delete znodes, without a multi.
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "zklock/client/port/znode_path.h"
-#include "zklock/client/zookeeper/make_call.h"
-#include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/client/zookeeper/call.h"
 
 namespace zklock::client {
 namespace {
 
 /// Sends a create of the container `path`, which is a full path. Returns the code of the C client.
-int create_container(const CallContext& context, const std::string& path, const void* data) {
+int create_container(const CallContext& context, const std::string& path, PendingId pending) {
   return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
-                      ZOO_CONTAINER, &CompletionSink::on_string_stat, data);
+                      ZOO_CONTAINER, &CompletionSink::on_string_stat,
+                      CompletionSink::as_pointer(pending));
+}
+
+int send_exists(const CallContext& context, const std::string& path, PendingId pending) {
+  return zoo_aexists(context.handle, path.c_str(), 0, &CompletionSink::on_stat,
+                     CompletionSink::as_pointer(pending));
 }
 
 class CreateContenderCall final : public Call {
@@ -32,8 +34,32 @@ class CreateContenderCall final : public Call {
         makes_path_(operation.makes_path),
         parent_(operation.counts ? std::make_shared<Reply>() : nullptr) {}
 
-  AnsweredBy answered_by(std::size_t sub_request) const noexcept override {
-    return sub_request == exists ? AnsweredBy::server : AnsweredBy::quorum;
+  int issue(const CallContext& context) override {
+    if (!context.nodes.reserve(path_)) return refuse_node(context);
+    const std::string parent(makes_path_ || parent_ ? parent_of(path_) : std::string_view());
+    int code = ZOK;
+    PendingId path_pending = 0;
+    if (makes_path_) {
+      path_pending = add_pending(context, RequestKind::write, make_path);
+      code = sent(context, path_pending, create_container(context, parent, path_pending));
+    }
+    if (code == ZOK) {
+      const PendingId pending = add_pending(context, RequestKind::write, create);
+      code = sent(
+          context, pending,
+          zoo_acreate2(context.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
+                       &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
+                       &CompletionSink::on_string_stat, CompletionSink::as_pointer(pending)));
+    }
+    if (code != ZOK) {
+      // If only the path could be created, its completion must find no call: nothing counts as sent.
+      context.pending.take(path_pending);
+      context.nodes.failed(path_);
+    } else if (parent_) {
+      const PendingId pending = add_pending(context, RequestKind::read, exists);
+      awaits_exists_ = sent(context, pending, send_exists(context, parent, pending)) == ZOK;
+    }
+    return code;
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,
@@ -49,17 +75,17 @@ class CreateContenderCall final : public Call {
       return true;
     }
     context.reply.parent = parent_;
-    if (context.reply.status == Status::ok && completion.value != nullptr &&
-        completion.stat != nullptr) {
+    const bool has_result = completion.value != nullptr && completion.stat != nullptr;
+    if (context.reply.status == Status::ok && has_result) {
       context.reply.name = name_of(completion.value);
       context.reply.token = {completion.stat->czxid};
       context.reply.created_ms = completion.stat->ctime;
       context.reply.path_existed = makes_path_ && !made_path_;
-      context.nodes.created(completion.value, name_of(path_));
+      context.nodes.created(completion.value, path_);
     } else if (context.reply.status == Status::unknown) {
-      context.nodes.unknown(parent_of(path_), name_of(path_));
+      context.nodes.unknown(path_);
     } else {
-      context.nodes.failed(parent_of(path_), name_of(path_));
+      context.nodes.failed(path_);
     }
     if (awaits_exists_) created_ = std::move(context.reply);
     return !awaits_exists_;
@@ -67,33 +93,6 @@ class CreateContenderCall final : public Call {
 
  private:
   enum SubRequest : std::size_t { create, exists, make_path };
-
-  int issue(const CallContext& context) override {
-    // All before the first is sent: after that, a lack of memory must not end the call.
-    std::optional<OutgoingRequest> before;
-    if (makes_path_) before.emplace(*this, context, make_path);
-    OutgoingRequest outgoing(*this, context, create);
-    std::optional<OutgoingRequest> after;
-    if (parent_) after.emplace(*this, context, exists);
-    const std::string parent(makes_path_ || parent_ ? parent_of(path_) : std::string_view());
-    if (!context.nodes.reserve(parent_of(path_), name_of(path_))) return refuse_node(context);
-    int code = before ? create_container(context, parent, before->data()) : static_cast<int>(ZOK);
-    if (code == ZOK) {
-      code = outgoing.sent(zoo_acreate2(context.handle, path_.c_str(), data_.data(),
-                                        static_cast<int>(data_.size()), &context.node_acl.c_acl(),
-                                        ZOO_EPHEMERAL_SEQUENTIAL, &CompletionSink::on_string_stat,
-                                        outgoing.data()));
-    }
-    // If only the path could be created, its completion must find no call: nothing counts as sent.
-    if (before) before->sent(code);
-    if (code != ZOK) {
-      context.nodes.failed(parent_of(path_), name_of(path_));
-    } else if (after) {
-      awaits_exists_ = after->sent(zoo_aexists(context.handle, parent.c_str(), 0,
-                                               &CompletionSink::on_stat, after->data())) == ZOK;
-    }
-    return code;
-  }
 
   const std::string path_;  // without the sequence number
   const std::string data_;
@@ -108,7 +107,6 @@ class CreateContenderCall final : public Call {
 /// is needed because a parent without CREATE permission can have the child already.
 class CreateParentsCall final : public Call {
  public:
-  // Creates the levels of the path below `existing`.
   CreateParentsCall(const std::string& existing, std::string path, CallHeader header)
       : Call(std::move(header)), last_(std::move(path)) {
     for (auto end = last_.find('/', existing.size() + 1); end != std::string::npos;
@@ -120,8 +118,18 @@ class CreateParentsCall final : public Call {
     outstanding_ = codes_.size();
   }
 
-  AnsweredBy answered_by(std::size_t sub_request) const noexcept override {
-    return sub_request < levels_.size() ? AnsweredBy::quorum : AnsweredBy::server;
+  int issue(const CallContext& context) override {
+    const int first = send(context, 0);
+    if (first != ZOK) return first;
+    // The first request is in flight, and the reply waits for it. A sub-request that cannot be sent
+    // now is complete at once.
+    for (std::size_t sub_request = 1; sub_request < codes_.size(); ++sub_request) {
+      const int code = send(context, sub_request);
+      if (code == ZOK) continue;
+      codes_[sub_request] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
+      --outstanding_;
+    }
+    return ZOK;
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,
@@ -144,26 +152,13 @@ class CreateParentsCall final : public Call {
   }
 
  private:
-  int issue(const CallContext& context) override {
-    const int first = send(context, 0);
-    if (first != ZOK) return first;
-    // The first request is in flight, and the reply waits for it. A sub-request that cannot be sent
-    // now is complete at once.
-    for (std::size_t sub_request = 1; sub_request < codes_.size(); ++sub_request) {
-      const int code = send(context, sub_request);
-      if (code == ZOK) continue;
-      codes_[sub_request] = code == ZINVALIDSTATE ? static_cast<int>(ZCONNECTIONLOSS) : code;
-      --outstanding_;
-    }
-    return ZOK;
-  }
-
   int send(const CallContext& context, std::size_t sub_request) {
-    OutgoingRequest outgoing(*this, context, sub_request);
-    return outgoing.sent(sub_request < levels_.size()
-                             ? create_container(context, levels_[sub_request], outgoing.data())
-                             : zoo_aexists(context.handle, last_.c_str(), 0,
-                                           &CompletionSink::on_stat, outgoing.data()));
+    const bool is_level = sub_request < levels_.size();
+    const PendingId pending =
+        add_pending(context, is_level ? RequestKind::write : RequestKind::read, sub_request);
+    return sent(context, pending,
+                is_level ? create_container(context, levels_[sub_request], pending)
+                         : send_exists(context, last_, pending));
   }
 
   int verdict() const {
@@ -195,70 +190,42 @@ class CreateParentsCall final : public Call {
 
 class DeleteCall final : public Call {
  public:
-  DeleteCall(request::Delete operation, CallHeader header)
-      : Call(std::move(header)), op_(std::move(operation)) {}
+  DeleteCall(std::string path, CallHeader header)
+      : Call(std::move(header)), path_(std::move(path)) {}
 
-  AnsweredBy answered_by(std::size_t /*sub_request*/) const noexcept override {
-    return AnsweredBy::quorum;
+  int issue(const CallContext& context) override {
+    const PendingId pending = add_pending(context, RequestKind::write);
+    return sent(context, pending,
+                zoo_adelete(context.handle, path_.c_str(), -1, &CompletionSink::on_void,
+                            CompletionSink::as_pointer(pending)));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
                 const CallContext& context) override {
-    set_status(context, completion.code, {"DELETE", parent_of(op_.path)});
-    if (context.reply.status == Status::ok) context.nodes.deleted(op_.path);
-    if (context.reply.status == Status::no_node) context.nodes.missing(op_.path);
+    set_status(context, completion.code, {"DELETE", parent_of(path_)});
+    if (context.reply.status == Status::ok) context.nodes.deleted(path_);
+    if (context.reply.status == Status::no_node) context.nodes.missing(path_);
     return true;
   }
 
  private:
-  int issue(const CallContext& context) override {
-    OutgoingRequest outgoing(*this, context);
-    return outgoing.sent(zoo_adelete(context.handle, op_.path.c_str(), -1, &CompletionSink::on_void,
-                                     outgoing.data()));
-  }
-
-  const request::Delete op_;
+  const std::string path_;
 };
-
-// Prepends the chroot to the operation's paths.
-
-template <typename Op>
-requires requires(Op op) {
-  op.path;
-}
-void put_below(const std::string& chroot, Op& operation) {
-  operation.path = full_path(chroot, std::move(operation.path));
-}
-
-void put_below(const std::string& chroot, request::Transaction& operation) {
-  const auto put = [&](std::string& path) { path = full_path(chroot, std::move(path)); };
-  if (!operation.guard.empty()) put(operation.guard);
-  for (request::Write& write : operation.writes) put(path_of(write));
-}
 
 }  // namespace
 
-std::shared_ptr<Call> make(request::Delete operation, CallHeader header) {
-  return std::make_shared<DeleteCall>(std::move(operation), std::move(header));
+std::shared_ptr<Call> make_create(const std::string& chroot, request::CreateContender operation,
+                                  CallHeader header) {
+  return std::make_shared<CreateContenderCall>(chroot, std::move(operation), std::move(header));
 }
 
-std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, CallHeader header,
-                                bool create_chroot) {
-  header.operation = operation.index();
-  return std::visit(
-      [&](auto& op) -> std::shared_ptr<Call> {
-        if constexpr (std::is_same_v<decltype(op), request::CreateParents&>) {
-          return std::make_shared<CreateParentsCall>(create_chroot ? std::string() : chroot,
-                                                     full_path(chroot, std::move(op.path)),
-                                                     std::move(header));
-        } else if constexpr (std::is_same_v<decltype(op), request::CreateContender&>) {
-          return std::make_shared<CreateContenderCall>(chroot, std::move(op), std::move(header));
-        } else {
-          put_below(chroot, op);
-          return make(std::move(op), std::move(header));
-        }
-      },
-      operation);
+std::shared_ptr<Call> make_create_parents(const std::string& existing, std::string path,
+                                          CallHeader header) {
+  return std::make_shared<CreateParentsCall>(existing, std::move(path), std::move(header));
+}
+
+std::shared_ptr<Call> make_delete(std::string path, CallHeader header) {
+  return std::make_shared<DeleteCall>(std::move(path), std::move(header));
 }
 
 }  // namespace zklock::client

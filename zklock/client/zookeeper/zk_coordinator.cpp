@@ -61,7 +61,7 @@ void ZkCoordinator::start(SessionObserver& observer) {
   session_thread_.start();
 }
 
-RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
+RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept {
   const MutexLock guard(mutex_);
   const RequestId id = next_id();
   const bool fail_if_disconnected = request.fail_if_disconnected;
@@ -72,7 +72,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
                 options_.create_chroot);
   if (closing_) {
     answer(call, Status::closed, {});
-  } else if (call->bound_to() != SessionId{} && call->bound_to() != session_) {
+  } else if (call->header().bound_to != SessionId{} && call->header().bound_to != session_) {
     answer(call, Status::session_ended, {});
   } else if (credential_refused_ && phase_ != Phase::dead) {
     answer(call, Status::auth_failed, connection_problem_text());
@@ -81,7 +81,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) {
   } else {
     pump();
     if (!queued_.empty() || !may_send() || !send(call)) queued_.push_back(call);
-    if (!ready() && call->bound_to() == SessionId{}) local_replies_.poke();
+    if (!ready() && call->header().bound_to == SessionId{}) local_replies_.poke();
   }
   return id;
 }
@@ -101,9 +101,7 @@ void ZkCoordinator::unwatch(RequestId request) noexcept {
     (*found)->forget_watch();
     return;
   }
-  const auto watch = watches_.cancel(request);
-  if (!watch) return;
-  queue_watch_removals({&*watch, 1});
+  if (auto unused = watches_.cancel(request)) remove_watch(std::move(*unused));
 }
 
 void ZkCoordinator::close() {
@@ -187,9 +185,8 @@ std::string ZkCoordinator::refused_text() const {
   return "the servers refused the " + core::credential_text(options_.digest->user);
 }
 
-CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
+CallContext ZkCoordinator::call_context(Reply& reply, std::optional<Watch>& unused_watch) {
   return {handle_ ? handle_->get() : nullptr,
-          session_,
           reply,
           pending_,
           watches_,
@@ -198,37 +195,31 @@ CallContext ZkCoordinator::call_context(FollowUps& follow_ups, Reply& reply) {
           parent_acl_,
           hosts_,
           options_.digest ? std::string_view(options_.digest->user) : std::string_view(),
-          follow_ups};
+          unused_watch};
 }
 
 bool ZkCoordinator::send(const CallPtr& call) {
-  assert(call->bound_to() == SessionId{} || call->bound_to() == session_);
+  assert(call->header().bound_to == SessionId{} || call->header().bound_to == session_);
   // The connection or session may be lost, with the event still to come. After a loss, the C client
   // would send the request over the next connection, before the observer is notified of that
   // connection. After an expiry, zoo_amulti would free memory that it has not allocated.
   if (!handle_->is_connected()) return false;
-  FollowUps none;  // only completions have follow_ups
+  std::optional<Watch> unused_watch;  // only a completion sets it
   Reply refusal;
-  const CallContext context = call_context(none, refusal);
+  const CallContext context = call_context(refusal, unused_watch);
   call->begin_send();
-  int code = ZOK;
-  try {
-    code = call->issue(context);
-  } catch (...) {  // no memory: a sub-request may be in flight, but no reply follows
-    call->handler() = {};
-    throw;
+  const int code = call->issue(context);
+  if (code == ZOK) {
+    call->end_send(session_);
+    return true;
   }
-  switch (call->end_send(code, context)) {
-    case Call::Sent::yes: return true;
-    case Call::Sent::handle_is_dead: return false;
-    case Call::Sent::refused:
-      local_replies_.post(std::move(call->handler()), std::move(refusal));
-      return true;
-  }
+  if (code == ZINVALIDSTATE) return false;  // the session has ended
+  if (code != Call::kRefused) Call::set_status(context, code);
+  local_replies_.post(std::move(call->header().handler), std::move(refusal));
   return true;
 }
 
-void ZkCoordinator::pump() noexcept {
+void ZkCoordinator::pump() {
   while (!queued_.empty() && may_send() && send(queued_.front())) queued_.pop_front();
 }
 
@@ -242,21 +233,21 @@ ZkCoordinator::Queue::iterator ZkCoordinator::find_queued(RequestId request) {
   return found != queued_.end() && (*found)->id() == request ? found : queued_.end();
 }
 
-void ZkCoordinator::queue_watch_removals(std::span<const Watch> watches) {
-  for (const Watch& watch : watches) enqueue(make_watch_removal(watch, own_header()));
+void ZkCoordinator::remove_watch(Watch watch) {
+  enqueue(make_watch_removal(std::move(watch), own_header()));
   pump();
 }
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
-  if (!call->handler()) return;
+  if (!call->header().handler) return;
   Reply reply = call->blank_reply();
   reply.status = status;
   reply.detail = std::move(detail);
-  local_replies_.post(std::move(call->handler()), std::move(reply));
+  local_replies_.post(std::move(call->header().handler), std::move(reply));
 }
 
 Instant ZkCoordinator::due(const Call& call) const {
-  return std::max(call.wanted_since(), disconnected_since_) + options_.connection_timeout;
+  return std::max(call.header().wanted_since, disconnected_since_) + options_.connection_timeout;
 }
 
 std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
@@ -290,7 +281,7 @@ void ZkCoordinator::on_absent(const Watch& watch) {
   deliver_watch_event(watch.path, request::WatchEvent::deleted);
   if (!is_at_servers) return;
   const MutexLock guard(mutex_);
-  queue_watch_removals({&watch, 1});
+  remove_watch(watch);
 }
 
 std::optional<Instant> ZkCoordinator::do_what_is_due() {
@@ -304,7 +295,7 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
   const bool repeats = phase_ == Phase::suspended || phase_ == Phase::connecting;
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // Calls that are bound to a session wait until it reconnects or ends.
-  const auto may_go = [](const Call& call) { return call.bound_to() == SessionId{}; };
+  const auto may_go = [](const Call& call) { return call.header().bound_to == SessionId{}; };
   answer_queued(
       [&](const Call& call) {
         mutex_.assert_held();

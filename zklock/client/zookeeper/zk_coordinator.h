@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <variant>
@@ -78,7 +77,7 @@ class ZkCoordinator final : public Coordinator,
   ~ZkCoordinator() override;
 
   void start(SessionObserver& observer) override;
-  RequestId submit(Request request, ReplyHandler handler) override;
+  RequestId submit(Request request, ReplyHandler handler) noexcept override;
   bool cancel_unsent(RequestId request) noexcept override;
   void unwatch(RequestId request) noexcept override;
   void close() override;
@@ -160,22 +159,22 @@ class ZkCoordinator final : public Coordinator,
   // its C client can hang in a handshake.
   void replace_overdue_handle();
 
-  // Sends queued calls while may_send(). Without memory, the process terminates.
-  void pump() noexcept ZKLOCK_REQUIRES(mutex_);
+  // Sends queued calls while may_send().
+  void pump() ZKLOCK_REQUIRES(mutex_);
   bool may_send() const noexcept ZKLOCK_REQUIRES(mutex_) {
     return phase_ == Phase::connected && pending_.size() < options_.max_in_flight;
   }
   // Sends a call. Returns false, without effect, if the connection is lost or the session has
-  // ended. Throws std::bad_alloc; then the call gets no reply.
+  // ended.
   bool send(const CallPtr& call) ZKLOCK_REQUIRES(mutex_);
   void enqueue(CallPtr call) ZKLOCK_REQUIRES(mutex_);  // queues a call of the client itself
   Queue::iterator find_queued(RequestId request) ZKLOCK_REQUIRES(mutex_);
-  // Queues requests that remove these watches at the servers. Calls pump(), even without watches.
-  void queue_watch_removals(std::span<const Watch> watches) ZKLOCK_REQUIRES(mutex_);
+  void remove_watch(Watch watch) ZKLOCK_REQUIRES(mutex_);  // at the servers
   void answer_calls_that_do_not_wait() ZKLOCK_REQUIRES(mutex_);
   RequestId next_id() ZKLOCK_REQUIRES(mutex_) { return RequestId{++last_id_}; }
   CallHeader own_header() ZKLOCK_REQUIRES(mutex_) { return {next_id(), session_, {}, boot_time()}; }
-  CallContext call_context(FollowUps& follow_ups, Reply& reply) ZKLOCK_REQUIRES(mutex_);
+  CallContext call_context(Reply& reply, std::optional<Watch>& unused_watch)
+      ZKLOCK_REQUIRES(mutex_);
   // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.
   std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
   // Fires the watch as `deleted`, after such a check has not found the znode.

@@ -82,7 +82,7 @@ void ZkCoordinator::shut() {
   const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
   for (const auto& [id, call] : lost) answer(call, status, detail);
   if (session != SessionId{}) {
-    answer_queued([session](const Call& call) { return call.bound_to() == session; }, status,
+    answer_queued([session](const Call& call) { return call.header().bound_to == session; }, status,
                   detail);
   }
   watches_.clear();
@@ -222,7 +222,8 @@ void ZkCoordinator::on_suspended() {
 
 /// Answers not_sent to the queued calls that must not wait for a connection.
 void ZkCoordinator::answer_calls_that_do_not_wait() {
-  answer_queued([](const Call& call) { return call.fail_if_disconnected(); }, Status::not_sent, {});
+  answer_queued([](const Call& call) { return call.header().fail_if_disconnected; },
+                Status::not_sent, {});
 }
 
 void ZkCoordinator::on_ended(Status why) {
@@ -324,13 +325,11 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
   Instant sent_at;
   std::optional<AnsweredBy> evidence;  // for the observer
   std::optional<SessionEnd> end;
-  FollowUps follow_ups;
   {
     const MutexLock guard(mutex_);
     auto pending = pending_.take(id);
     if (!pending) return;
     call = std::move(pending->call);
-    const std::size_t sub_request = pending->sub_request;
     if (withholds_replies_) {
       withheld_.emplace(call->id(), call);
       if (pending_.empty()) drained_.notify_all();
@@ -340,17 +339,17 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     reply = call->blank_reply();
     session = reply.session;
     sent_at = reply.sent_at;
-    const auto by = answered_by(completion.code, call->is_multi());
+    const auto by = answered_by(completion.code, pending->kind);
     if (by) last_contact_ = std::max(last_contact_, sent_at);
-    const AnsweredBy best = call->answered_by(sub_request);
     // A read that was sent together with a write proves no more than the write.
-    const bool proves = best != AnsweredBy::server || sub_request == 0;
-    if (by && proves && phase_ != Phase::dead) evidence = std::min(*by, best);
-    complete = call->complete(sub_request, completion, call_context(follow_ups, reply));
-    if (const auto operation = call->operation(); operation && complete && by) {
+    const bool proves = pending->kind != RequestKind::read || pending->sub_request == 0;
+    if (proves && phase_ != Phase::dead) evidence = by;
+    std::optional<Watch> unused_watch;
+    complete = call->complete(pending->sub_request, completion, call_context(reply, unused_watch));
+    if (const auto operation = call->header().operation; operation && complete && by) {
       durations_.at(*operation).add(boot_time() - sent_at);
     }
-    if (by == AnsweredBy::quorum && completion.code == ZOK) {
+    if (completion.code == ZOK) {
       was_served_ = true;
       other_scheme_required_ = false;
     }
@@ -360,14 +359,15 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
       other_scheme_required_ = true;
       if (!was_served_) end = mark_session_dead(Status::auth_failed);
     }
-    queue_watch_removals(follow_ups.removals);  // even if empty: pump() may send another call now
-    if (follow_ups.poll_unreadable) local_replies_.poke();
+    if (unused_watch) enqueue(make_watch_removal(std::move(*unused_watch), own_header()));
+    pump();                                       // there is room for another call now
+    if (reply.unreadable) local_replies_.poke();  // the znode must be checked repeatedly
     correct_status(reply.status);
     if (reply.status == Status::auth_failed) reply.detail = refused_text();
   }
   if (evidence) observer_->on_answered(session, sent_at, *evidence);
   if (end) finish_session_end(*end, connection_problem());
-  if (complete && call->handler()) call->handler()(std::move(reply));
+  if (complete && call->header().handler) call->header().handler(std::move(reply));
 }
 
 }  // namespace zklock::client

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/zk_error.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include <zookeeper/zookeeper.h>
@@ -84,9 +85,12 @@ std::string code_name(int code) {
   return std::string(meaning_of(code).name) + " (" + std::to_string(code) + ")";
 }
 
-std::optional<AnsweredBy> answered_by(int code, bool is_multi) noexcept {
-  if (is_multi && (code == ZNOAUTH || code == ZINVALIDACL)) return AnsweredBy::quorum;
-  return meaning_of(code).by;
+std::optional<AnsweredBy> answered_by(int code, RequestKind kind) noexcept {
+  const bool is_of_acl = code == ZNOAUTH || code == ZINVALIDACL;
+  if (kind == RequestKind::multi && is_of_acl) return AnsweredBy::quorum;
+  const auto by = meaning_of(code).by;
+  if (!by || kind == RequestKind::write || kind == RequestKind::multi) return by;
+  return std::min(*by, kind == RequestKind::sync ? AnsweredBy::leader : AnsweredBy::server);
 }
 
 }  // namespace zklock::client
