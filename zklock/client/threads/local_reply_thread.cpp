@@ -11,129 +11,85 @@
 
 namespace zklock::client {
 
-class LocalReplyThread::Queue {
- public:
-  explicit Queue(std::function<std::optional<Instant>()> answer_overdue)
-      : answer_overdue_(std::move(answer_overdue)) {}
-
-  void post(std::function<void()> task);
-  void poke();
-  void wait_idle();
-  /// Runs the queued tasks. REQUIRES: the calling thread runs a task.
-  void run_rest();
-  /// Makes the thread end when the queue is empty.
-  void end();
-  /// The body of the thread.
-  void work();
-
- private:
-  void run_queued() ZKLOCK_REQUIRES(mutex_);
+struct LocalReplyThread::State {
   // Blocks until there is work, or until `when`. Returns false if the thread is to end. Sets
   // `is_due` if `answer_overdue` must be called.
-  bool wait(std::optional<Instant> when, bool& is_due) ZKLOCK_REQUIRES(mutex_);
+  bool wait(std::optional<Instant> when, bool& is_due) ZKLOCK_REQUIRES(mutex);
+  void run_queued() ZKLOCK_REQUIRES(mutex);
+  // The body of the thread.
+  void work();
 
-  const std::function<std::optional<Instant>()> answer_overdue_;
+  const std::function<std::optional<Instant>()> answer_overdue;
 
-  Mutex mutex_;
-  Condition changed_;
-  Condition idle_;
-  std::deque<std::function<void()>> tasks_ ZKLOCK_GUARDED_BY(mutex_);
-  bool running_ ZKLOCK_GUARDED_BY(mutex_) = false;  // a task or `answer_overdue` is running
-  bool poked_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
+  Mutex mutex = {};
+  Condition changed = {};
+  Condition became_idle = {};
+  std::deque<std::function<void()>> tasks ZKLOCK_GUARDED_BY(mutex) = {};
+  bool is_running ZKLOCK_GUARDED_BY(mutex) = false;  // a task or `answer_overdue`
+  bool is_poked ZKLOCK_GUARDED_BY(mutex) = false;
+  bool is_stopping ZKLOCK_GUARDED_BY(mutex) = false;
 };
 
-void LocalReplyThread::Queue::post(std::function<void()> task) {
-  {
-    const MutexLock guard(mutex_);
-    tasks_.push_back(std::move(task));
-  }
-  changed_.notify_one();
-}
-
-void LocalReplyThread::Queue::poke() {
-  const MutexLock guard(mutex_);
-  poked_ = true;
-  changed_.notify_all();
-}
-
-void LocalReplyThread::Queue::wait_idle() {
-  const MutexLock guard(mutex_);
-  while (!tasks_.empty() || running_) idle_.wait(mutex_);
-}
-
-void LocalReplyThread::Queue::run_rest() {
-  const MutexLock guard(mutex_);
-  run_queued();
-}
-
-void LocalReplyThread::Queue::end() {
-  const MutexLock guard(mutex_);
-  stopping_ = true;
-  changed_.notify_all();
-}
-
-bool LocalReplyThread::Queue::wait(std::optional<Instant> when, bool& is_due) {
+bool LocalReplyThread::State::wait(std::optional<Instant> when, bool& is_due) {
   while (true) {
     const Instant now = when ? boot_time() : Instant{};
-    is_due = poked_ || (when && now >= *when);
-    if (stopping_ || is_due || !tasks_.empty()) break;
+    is_due = is_poked || (when && now >= *when);
+    if (is_stopping || is_due || !tasks.empty()) break;
     if (!when) {
-      changed_.wait(mutex_);
+      changed.wait(mutex);
       continue;
     }
     // The condition variable has no clock like CLOCK_BOOTTIME, so `answer_overdue` is called late
     // after a suspend of the machine.
-    changed_.wait_for(mutex_, *when - now);
+    changed.wait_for(mutex, *when - now);
   }
-  poked_ = false;
-  return !stopping_ || !tasks_.empty();
+  is_poked = false;
+  return !is_stopping || !tasks.empty();
 }
 
-void LocalReplyThread::Queue::run_queued() {
-  assert(running_);
-  while (!tasks_.empty()) {
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    const MutexUnlock released(mutex_);
+void LocalReplyThread::State::run_queued() {
+  while (!tasks.empty()) {
+    std::function<void()> task = std::move(tasks.front());
+    tasks.pop_front();
+    const MutexUnlock released(mutex);
     task();
     task = nullptr;  // destroys its captures unlocked: they may acquire locks
   }
 }
 
-void LocalReplyThread::Queue::work() {
-  MutexLock lock(mutex_);
+void LocalReplyThread::State::work() {
+  use_batch_scheduling();
+  MutexLock lock(mutex);
   std::optional<Instant> when;
   bool is_due = true;
   while (wait(when, is_due)) {
-    running_ = true;
+    is_running = true;
     run_queued();
-    // After end(), a task may have destroyed the owner of `answer_overdue`.
-    if (is_due && !stopping_) {
+    // After the destructor, a task may have destroyed the owner of `answer_overdue`.
+    if (is_due && !is_stopping) {
       lock.unlock();
-      when = answer_overdue_();
+      when = answer_overdue();
       lock.lock();
     }
-    running_ = false;
-    idle_.notify_all();
+    is_running = false;
+    became_idle.notify_all();
   }
 }
 
 LocalReplyThread::LocalReplyThread(std::function<std::optional<Instant>()> answer_overdue)
-    : queue_(std::make_shared<Queue>(std::move(answer_overdue))),
-      thread_(start_thread("zklock-replies", [queue = queue_] {
-        use_batch_scheduling();
-        queue->work();
-      })) {}
+    : state_(new State{.answer_overdue = std::move(answer_overdue)}) {
+  thread_.start("zklock-replies", [state = state_] { state->work(); });
+}
 
 LocalReplyThread::~LocalReplyThread() {
-  queue_->end();
-  if (!runs_here()) {
-    thread_.join();
-    return;
+  {
+    const MutexLock guard(state_->mutex);
+    state_->is_stopping = true;
+    state_->changed.notify_all();
+    // While the objects that the handlers use still exist. The thread ends after the calling task.
+    if (runs_here()) state_->run_queued();
   }
-  queue_->run_rest();  // while the objects that the handlers use still exist
-  thread_.detach();    // it ends after the calling task
+  thread_.join();
 }
 
 void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
@@ -147,15 +103,23 @@ void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
 }
 
 void LocalReplyThread::post(std::function<void()> task) {
-  queue_->post(std::move(task));
+  {
+    const MutexLock guard(state_->mutex);
+    state_->tasks.push_back(std::move(task));
+  }
+  state_->changed.notify_one();
 }
 
 void LocalReplyThread::poke() {
-  queue_->poke();
+  const MutexLock guard(state_->mutex);
+  state_->is_poked = true;
+  state_->changed.notify_all();
 }
 
 void LocalReplyThread::wait_idle() {
-  runs_here() ? queue_->run_rest() : queue_->wait_idle();
+  const MutexLock guard(state_->mutex);
+  if (runs_here()) return state_->run_queued();
+  while (!state_->tasks.empty() || state_->is_running) state_->became_idle.wait(state_->mutex);
 }
 
 }  // namespace zklock::client

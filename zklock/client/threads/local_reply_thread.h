@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/client/threads/owned_thread.h"
 
 namespace zklock::client {
 
@@ -41,13 +41,13 @@ class LocalReplyThread {
   /// task calls wait_idle(), the queued tasks run within that call, and it does not wait for the
   /// calling task.
   void wait_idle();
-  bool runs_here() const noexcept { return thread_.get_id() == std::this_thread::get_id(); }
+  bool runs_here() const noexcept { return thread_.runs_here(); }
 
  private:
-  class Queue;
+  struct State;
 
-  const std::shared_ptr<Queue> queue_;  // shared with the thread, which may outlive this object
-  std::thread thread_;
+  const std::shared_ptr<State> state_;  // shared with the thread, which may outlive this object
+  OwnedThread thread_;
 };
 
 }  // namespace zklock::client

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <system_error>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
@@ -20,7 +19,6 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/mutex.h"
-#include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {
 namespace {
@@ -66,16 +64,7 @@ itimerspec expiry(Instant when) noexcept {
 
 }  // namespace
 
-class TimerThread::Timers {
- public:
-  TimerId add(Instant when, std::function<void()> task, const std::shared_ptr<Timers>& self);
-  void cancel(TimerId timer) noexcept;
-  void stop() noexcept;
-  /// Detaches the thread, if it was not joined.
-  void abandon() noexcept;
-  bool is_timer_thread() noexcept;
-
- private:
+struct TimerThread::State {
   struct Key {
     Instant when;
     std::uint64_t id = 0;
@@ -83,137 +72,65 @@ class TimerThread::Timers {
   };
   using Queue = std::map<Key, std::function<void()>>;
 
-  void assert_invariants() const noexcept ZKLOCK_REQUIRES(mutex_) {
-    // add() can throw between its two insertions.
-    assert(queue_.size() == when_.size() || queue_.size() + 1 == when_.size());
-    assert(queue_.empty() || (!stopping_ && armed_for_ <= queue_.begin()->first.when));
-  }
-  void start(const std::shared_ptr<Timers>& self) ZKLOCK_REQUIRES(mutex_);
-  void arm(Instant when) noexcept ZKLOCK_REQUIRES(mutex_);
-  std::thread take_thread() noexcept;
+  void arm(Instant at) noexcept ZKLOCK_REQUIRES(mutex);
+  void run_due() noexcept ZKLOCK_REQUIRES(mutex);
+  // The body of the thread.
   void run() noexcept;
-  void run_due() noexcept ZKLOCK_REQUIRES(mutex_);
+  void assert_invariants() const noexcept ZKLOCK_REQUIRES(mutex) {
+    assert(queue.size() == when.size());
+    assert(queue.empty() || (!is_stopping && armed_for <= queue.begin()->first.when));
+  }
 
-  Mutex mutex_;
-  Queue queue_ ZKLOCK_GUARDED_BY(mutex_);
+  Mutex mutex;
+  Queue queue ZKLOCK_GUARDED_BY(mutex);
   // The time of each queued timer, by id.
-  std::unordered_map<std::uint64_t, Instant> when_ ZKLOCK_GUARDED_BY(mutex_);
-  std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
-  Instant armed_for_ ZKLOCK_GUARDED_BY(mutex_) = kAwake;
-  bool stopping_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  std::thread thread_ ZKLOCK_GUARDED_BY(mutex_);  // moved out to be joined
+  std::unordered_map<std::uint64_t, Instant> when ZKLOCK_GUARDED_BY(mutex);
+  std::uint64_t last_id ZKLOCK_GUARDED_BY(mutex) = 0;
+  Instant armed_for ZKLOCK_GUARDED_BY(mutex) = kAwake;
+  bool is_started ZKLOCK_GUARDED_BY(mutex) = false;
+  bool is_stopping ZKLOCK_GUARDED_BY(mutex) = false;
 
-  // Written under mutex_ before the thread starts, and constant from then on:
-  FileDescriptor timer_;
-  FileDescriptor stop_;
-  std::thread::id thread_id_;
-
-  // Held while the thread is joined. Acquired before mutex_, and never by the thread itself.
-  Mutex join_mutex_;
+  // Written under the mutex before the thread starts, and constant from then on:
+  FileDescriptor timer;
+  FileDescriptor stop;
 };
 
-TimerId TimerThread::Timers::add(Instant when, std::function<void()> task,
-                                 const std::shared_ptr<Timers>& self) {
-  if (when > kLastThatFires) return TimerId(0);
-  const MutexLock lock(mutex_);
-  if (stopping_) return TimerId(0);
-  start(self);
-  const std::uint64_t id = last_id_ + 1;
-  when_.insert_or_assign(id, when);  // an earlier call may have set it, and then have thrown
-  queue_.emplace(Key{when, id}, std::move(task));
-  last_id_ = id;
-  // Arming the timer descriptor does not wake the thread, which sleeps until a timer is due. Before
-  // it sleeps, the thread itself arms the descriptor for the earliest timer.
-  if (when < armed_for_) arm(when);
-  assert_invariants();
-  return TimerId(id);
-}
-
-void TimerThread::Timers::start(const std::shared_ptr<Timers>& self) {
-  if (thread_id_ != std::thread::id()) return;
-  timer_ = FileDescriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
-                          "timerfd_create");
-  stop_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
-  thread_ = start_thread("zklock-timer", [self] { self->run(); });
-  thread_id_ = thread_.get_id();
-}
-
-void TimerThread::Timers::arm(Instant when) noexcept {
-  armed_for_ = when;
-  const itimerspec spec = expiry(when);
+void TimerThread::State::arm(Instant at) noexcept {
+  armed_for = at;
+  const itimerspec spec = expiry(at);
   // This also clears a pending expiry, so the descriptor need not be read.
-  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
+  ::timerfd_settime(timer.get(), TFD_TIMER_ABSTIME, &spec, nullptr);
 }
 
-void TimerThread::Timers::cancel(TimerId timer) noexcept {
-  Queue::node_type cancelled;  // destroyed unlocked: a task may own any object
-  const MutexLock lock(mutex_);
-  const auto found = when_.find(static_cast<std::uint64_t>(timer));
-  if (found == when_.end()) return;
-  // The descriptor stays armed: one needless wake-up is cheaper than a system call here.
-  cancelled = queue_.extract(Key{found->second, found->first});
-  when_.erase(found);
-}
-
-void TimerThread::Timers::run() noexcept {
-  MutexLock lock(mutex_);
-  while (!stopping_) {
+void TimerThread::State::run() noexcept {
+  MutexLock lock(mutex);
+  while (!is_stopping) {
     run_due();
-    if (stopping_) return;
-    arm(queue_.empty() ? kNever : queue_.begin()->first.when);
+    if (is_stopping) return;
+    arm(queue.empty() ? kNever : queue.begin()->first.when);
     assert_invariants();
     lock.unlock();
-    std::array<pollfd, 2> fds{pollfd{timer_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
+    std::array<pollfd, 2> fds{pollfd{timer.get(), POLLIN, 0}, pollfd{stop.get(), POLLIN, 0}};
     ::poll(fds.data(), fds.size(), -1);
     lock.lock();
-    armed_for_ = kAwake;
+    armed_for = kAwake;
   }
 }
 
-void TimerThread::Timers::run_due() noexcept {
-  while (!stopping_ && !queue_.empty() && queue_.begin()->first.when <= boot_time()) {
-    auto due = queue_.extract(queue_.begin());
-    when_.erase(due.key().id);
-    const MutexUnlock released(mutex_);
+void TimerThread::State::run_due() noexcept {
+  while (!is_stopping && !queue.empty() && queue.begin()->first.when <= boot_time()) {
+    auto due = queue.extract(queue.begin());
+    when.erase(due.key().id);
+    const MutexUnlock released(mutex);
     due.mapped()();
     due = {};  // destroyed unlocked, see cancel()
   }
 }
 
-void TimerThread::Timers::stop() noexcept {
-  Queue dropped;
-  {
-    const MutexLock lock(mutex_);
-    stopping_ = true;
-    dropped.swap(queue_);
-    when_.clear();
-    if (thread_id_ == std::thread::id()) return;
-    ::eventfd_write(stop_.get(), 1);
-    if (thread_id_ == std::this_thread::get_id()) return;
-  }
-  const MutexLock join(join_mutex_);
-  if (std::thread ended = take_thread(); ended.joinable()) ended.join();
-}
-
-std::thread TimerThread::Timers::take_thread() noexcept {
-  const MutexLock lock(mutex_);
-  return std::move(thread_);
-}
-
-bool TimerThread::Timers::is_timer_thread() noexcept {
-  const MutexLock lock(mutex_);
-  return thread_id_ == std::this_thread::get_id();
-}
-
-void TimerThread::Timers::abandon() noexcept {
-  if (std::thread running = take_thread(); running.joinable()) running.detach();
-}
-
-TimerThread::TimerThread() : timers_(std::make_shared<Timers>()) {}
+TimerThread::TimerThread() : state_(std::make_shared<State>()) {}
 
 TimerThread::~TimerThread() {
   stop();
-  timers_->abandon();  // effective only if a task runs this destructor
 }
 
 Instant TimerThread::now() const noexcept {
@@ -221,19 +138,51 @@ Instant TimerThread::now() const noexcept {
 }
 
 TimerId TimerThread::at(Instant when, std::function<void()> task) {
-  return timers_->add(when, std::move(task), timers_);
+  if (when > kLastThatFires) return TimerId(0);
+  const MutexLock lock(state_->mutex);
+  if (state_->is_stopping) return TimerId(0);
+  if (!state_->is_started) {
+    state_->timer = FileDescriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+                                   "timerfd_create");
+    state_->stop = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
+    thread_.start("zklock-timer", [state = state_] { state->run(); });
+    state_->is_started = true;
+  }
+  const std::uint64_t id = ++state_->last_id;
+  state_->when.emplace(id, when);
+  state_->queue.emplace(State::Key{when, id}, std::move(task));
+  // Arming the timer descriptor does not wake the thread, which sleeps until a timer is due. Before
+  // it sleeps, the thread itself arms the descriptor for the earliest timer.
+  if (when < state_->armed_for) state_->arm(when);
+  state_->assert_invariants();
+  return TimerId(id);
 }
 
 void TimerThread::cancel(TimerId timer) noexcept {
-  if (timer != TimerId{}) timers_->cancel(timer);
+  if (timer == TimerId{}) return;
+  State::Queue::node_type cancelled;  // destroyed unlocked: a task may own any object
+  const MutexLock lock(state_->mutex);
+  const auto found = state_->when.find(static_cast<std::uint64_t>(timer));
+  if (found == state_->when.end()) return;
+  // The descriptor stays armed: one needless wake-up is cheaper than a system call here.
+  cancelled = state_->queue.extract(State::Key{found->second, found->first});
+  state_->when.erase(found);
 }
 
 bool TimerThread::is_timer_thread() const noexcept {
-  return timers_->is_timer_thread();
+  return thread_.runs_here();
 }
 
 void TimerThread::stop() noexcept {
-  timers_->stop();
+  State::Queue dropped;  // destroyed unlocked, see cancel()
+  {
+    const MutexLock lock(state_->mutex);
+    state_->is_stopping = true;
+    dropped.swap(state_->queue);
+    state_->when.clear();
+    if (state_->is_started) ::eventfd_write(state_->stop.get(), 1);
+  }
+  thread_.join();
 }
 
 }  // namespace zklock::client

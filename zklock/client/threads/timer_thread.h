@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "zklock/client/port/scheduler.h"
+#include "zklock/client/threads/owned_thread.h"
 
 namespace zklock::client {
 
@@ -42,8 +43,9 @@ class TimerThread final : public Scheduler {
   void stop() noexcept override;
 
  private:
-  class Timers;
-  std::shared_ptr<Timers> timers_;  // shared with the thread, which may outlive this object
+  struct State;
+  const std::shared_ptr<State> state_;  // shared with the thread, which may outlive this object
+  OwnedThread thread_;
 };
 
 }  // namespace zklock::client

@@ -45,8 +45,7 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> 
       disconnected_since_(boot_time()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
-      local_replies_([this] { return do_what_is_due(); }),
-      session_thread_(*this, Backoff(options.retry_delay_min, options.retry_delay_max)) {}
+      local_replies_([this] { return do_what_is_due(); }) {}
 
 ZkCoordinator::~ZkCoordinator() {
   close();
@@ -54,11 +53,9 @@ ZkCoordinator::~ZkCoordinator() {
 
 void ZkCoordinator::start(SessionObserver& observer) {
   observer_ = &observer;
-  {
-    const MutexLock guard(mutex_);
-    disconnected_since_ = boot_time();
-  }
-  session_thread_.start();
+  const MutexLock guard(mutex_);
+  disconnected_since_ = boot_time();
+  if (!closing_) session_thread_.start("zklock-session", [this] { run_sessions(); });
 }
 
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept {
@@ -108,8 +105,9 @@ void ZkCoordinator::close() {
   {
     const MutexLock guard(mutex_);
     closing_ = true;
+    changed_.notify_all();
   }
-  session_thread_.stop();  // closes the handle
+  session_thread_.join();  // closes the handle
   {
     const MutexLock guard(mutex_);
     answer_queued(any_call, Status::closed, {});

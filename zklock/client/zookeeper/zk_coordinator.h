@@ -17,7 +17,7 @@
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/local_reply_thread.h"
-#include "zklock/client/threads/session_thread.h"
+#include "zklock/client/threads/owned_thread.h"
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/call.h"
 #include "zklock/client/zookeeper/connection_string.h"
@@ -70,8 +70,7 @@ namespace zklock::client {
 class ZkCoordinator final : public Coordinator,
                             public std::enable_shared_from_this<ZkCoordinator>,
                             private CompletionSink,
-                            private ZkHandle::Listener,
-                            private SessionThread::HandleOwner {
+                            private ZkHandle::Listener {
  public:
   ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> log);
   ~ZkCoordinator() override;
@@ -115,15 +114,19 @@ class ZkCoordinator final : public Coordinator,
   // Ordered by submission, and so by id. A map would take more memory for thousands of calls.
   using Queue = std::deque<CallPtr>;
 
-  // Called on the session thread.
-  bool open() override;
+  // The session thread, from start() to close(). Opens a handle, and shuts it when it is retired or
+  // at close(). Then pauses and opens the next one, unless the servers have refused the client.
+  void run_sessions() ZKLOCK_EXCLUDES(mutex_);
+  bool open() ZKLOCK_EXCLUDES(mutex_);  // returns whether there is a handle
   // Returns null with the cause in `why` if no handle can be opened.
   std::unique_ptr<ZkHandle> open_handle(std::string& why);
   void close_handle(std::unique_ptr<ZkHandle> handle) ZKLOCK_EXCLUDES(mutex_);
   std::size_t hanging_handles() ZKLOCK_EXCLUDES(mutex_);  // their number
   // Blocks while a completion of a handle whose close hangs is running.
   void wait_for_callbacks() const noexcept ZKLOCK_EXCLUDES(mutex_);
-  void shut() override;
+  void shut() ZKLOCK_EXCLUDES(mutex_);
+  // Makes the session thread shut the handle. REQUIRES: the phase is dead.
+  void retire() ZKLOCK_EXCLUDES(mutex_);
 
   // Called on the completion thread.
   void on_session_event(int state) override;
@@ -136,7 +139,6 @@ class ZkCoordinator final : public Coordinator,
   struct SessionEnd {
     SessionId session;
     Status why = Status::session_ended;
-    SessionThread::Next next = SessionThread::Next::never;
   };
   // Marks the session as dead. REQUIRES: the phase is not dead.
   SessionEnd mark_session_dead(Status why) ZKLOCK_REQUIRES(mutex_);
@@ -224,8 +226,7 @@ class ZkCoordinator final : public Coordinator,
 
   mutable Mutex mutex_;
   ConnectionString hosts_ ZKLOCK_GUARDED_BY(mutex_);
-  Condition opened_;
-  Condition drained_;
+  Condition changed_;  // the phase, closing_, is_retired_, or pending_ while it is drained
   Phase phase_ ZKLOCK_GUARDED_BY(mutex_) = Phase::none;
   std::unique_ptr<ZkHandle> handle_ ZKLOCK_GUARDED_BY(mutex_);
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  // 0 before the handle's first connection
@@ -252,6 +253,8 @@ class ZkCoordinator final : public Coordinator,
   bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;     // no further session
   bool other_scheme_required_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the reason, if not the digest
   bool was_served_ ZKLOCK_GUARDED_BY(mutex_) = false;             // a server has executed a request
+  bool is_retired_ ZKLOCK_GUARDED_BY(mutex_) = false;             // see retire()
+  bool lived_long_ ZKLOCK_GUARDED_BY(mutex_) = false;             // the retired session
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
   // While shut() closes a live session: completed calls are collected in withheld_, and shut()
   // answers them `closed`.
@@ -265,7 +268,7 @@ class ZkCoordinator final : public Coordinator,
   SessionId last_ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
 
   LocalReplyThread local_replies_;
-  SessionThread session_thread_;
+  OwnedThread session_thread_;
 };
 
 }  // namespace zklock::client

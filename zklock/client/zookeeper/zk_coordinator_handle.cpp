@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the coordinator opens, replaces and closes a handle of the C client.
+// The session thread, and how it opens, replaces and closes a handle of the C client.
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
 #include "zklock/client/port/boot_time.h"
+#include "zklock/client/threads/backoff.h"
 #include "zklock/client/zookeeper/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 
@@ -15,6 +16,33 @@ namespace {
 constexpr std::size_t kMostHanging = 16;
 
 }  // namespace
+
+void ZkCoordinator::run_sessions() {
+  Backoff pauses(options_.retry_delay_min, options_.retry_delay_max);
+  MutexLock lock(mutex_);
+  while (!closing_) {
+    lock.unlock();
+    const bool is_open = open();
+    lock.lock();
+    if (is_open) {
+      while (!closing_ && !is_retired_) changed_.wait(mutex_);
+      lock.unlock();
+      shut();
+      lock.lock();
+      if (credential_refused_) return;
+      is_retired_ = false;
+      if (std::exchange(lived_long_, false)) pauses.reset();
+    }
+    changed_.wait_until(mutex_, std::chrono::steady_clock::now() + pauses.next(),
+                        [this]() ZKLOCK_REQUIRES(mutex_) { return closing_; });
+  }
+}
+
+void ZkCoordinator::retire() {
+  const MutexLock guard(mutex_);
+  is_retired_ = true;
+  changed_.notify_all();
+}
 
 std::unique_ptr<ZkHandle> ZkCoordinator::open_handle(std::string& why) {
   // The limit and the files may have changed since the client was made.
@@ -58,9 +86,75 @@ bool ZkCoordinator::open() {
   attempt_began_ = began;
   last_contact_ = began;
   phase_ = Phase::connecting;
-  opened_.notify_all();
+  changed_.notify_all();
   local_replies_.poke();  // the local-reply thread follows the next handshake from now on
   return true;
+}
+
+void ZkCoordinator::shut() {
+  std::unique_ptr<ZkHandle> handle;
+  SessionId session;
+  bool alive = false;
+  {
+    const MutexLock guard(mutex_);
+    alive = phase_ != Phase::dead;
+    // Only close() ends a live session. All replies from now on are `closed`.
+    withholds_replies_ = alive;
+    phase_ = Phase::dead;
+    session = session_;
+  }
+  if (alive) notify_ended(session, Status::closed);
+  {
+    const MutexLock guard(mutex_);
+    if (alive) drain();
+    handle = std::move(handle_);
+  }
+  close_handle(std::move(handle));
+  std::map<RequestId, CallPtr> lost;
+  {
+    const MutexLock guard(mutex_);
+    lost = take_sent_calls();
+  }
+  wait_for_callbacks();  // later ones find no call
+
+  // Without a gap until session_ has changed. A call that is bound to the old session and queued in
+  // a gap would be sent on the next session.
+  const MutexLock guard(mutex_);
+  Status status = Status::session_ended;
+  if (credential_refused_) status = Status::auth_failed;
+  if (closing_) status = Status::closed;
+  const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
+  for (const auto& [id, call] : lost) answer(call, status, detail);
+  if (session != SessionId{}) {
+    answer_queued([session](const Call& call) { return call.header().bound_to == session; }, status,
+                  detail);
+  }
+  watches_.clear();
+  nodes_.clear();
+  session_ = {};
+  withholds_replies_ = false;
+  phase_ = Phase::none;
+  if (credential_refused_) answer_queued(any_call, Status::auth_failed, connection_problem_text());
+  local_replies_.poke();
+}
+
+void ZkCoordinator::drain() {
+  // If replies are still in flight, the C client closes its socket before it has read them. The
+  // connection is then reset, and the server drops the request to close the session. The session
+  // would remain, with all its znodes, until its timeout.
+  constexpr std::chrono::seconds kLongestDrain{1};
+  changed_.wait_until(
+      mutex_, std::chrono::steady_clock::now() + kLongestDrain,
+      [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->is_connected(); });
+}
+
+std::map<RequestId, ZkCoordinator::CallPtr> ZkCoordinator::take_sent_calls() {
+  std::map<RequestId, CallPtr> lost = std::exchange(withheld_, {});
+  for (PendingRequest& pending : pending_.take_all()) {
+    const RequestId id = pending.call->id();
+    lost.emplace(id, std::move(pending.call));  // one call may have several pending requests
+  }
+  return lost;
 }
 
 void ZkCoordinator::refresh_servers() {
@@ -107,7 +201,7 @@ void ZkCoordinator::replace_overdue_handle() {
   }
   log_warn("no TLS connection to " + present_hosts().servers_text() + " within " +
            std::to_string(options_.session_timeout.count()) + " ms; another attempt begins");
-  session_thread_.retire(SessionThread::Next::later);
+  retire();
 }
 
 }  // namespace zklock::client

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The changes of a session. The session thread opens and closes it. The C client's completion
-// thread reports connection, loss and expiry, and delivers watch events and completions.
+// The session as the C client's completion thread reports it: connection, loss, expiry, watch events
+// and completions.
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
@@ -45,76 +45,6 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
   observer_->on_ended(session, why);
 }
 
-// --- The session thread
-
-void ZkCoordinator::shut() {
-  std::unique_ptr<ZkHandle> handle;
-  SessionId session;
-  bool alive = false;
-  {
-    const MutexLock guard(mutex_);
-    alive = phase_ != Phase::dead;
-    // Only close() ends a live session. All replies from now on are `closed`.
-    withholds_replies_ = alive;
-    phase_ = Phase::dead;
-    session = session_;
-  }
-  if (alive) notify_ended(session, Status::closed);
-  {
-    const MutexLock guard(mutex_);
-    if (alive) drain();
-    handle = std::move(handle_);
-  }
-  close_handle(std::move(handle));
-  std::map<RequestId, CallPtr> lost;
-  {
-    const MutexLock guard(mutex_);
-    lost = take_sent_calls();
-  }
-  wait_for_callbacks();  // later ones find no call
-
-  // Without a gap until session_ has changed. A call that is bound to the old session and queued in
-  // a gap would be sent on the next session.
-  const MutexLock guard(mutex_);
-  Status status = Status::session_ended;
-  if (credential_refused_) status = Status::auth_failed;
-  if (closing_) status = Status::closed;
-  const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
-  for (const auto& [id, call] : lost) answer(call, status, detail);
-  if (session != SessionId{}) {
-    answer_queued([session](const Call& call) { return call.header().bound_to == session; }, status,
-                  detail);
-  }
-  watches_.clear();
-  nodes_.clear();
-  session_ = {};
-  withholds_replies_ = false;
-  phase_ = Phase::none;
-  if (credential_refused_) answer_queued(any_call, Status::auth_failed, connection_problem_text());
-  local_replies_.poke();
-}
-
-void ZkCoordinator::drain() {
-  // If replies are still in flight, the C client closes its socket before it has read them. The
-  // connection is then reset, and the server drops the request to close the session. The session
-  // would remain, with all its znodes, until its timeout.
-  constexpr std::chrono::seconds kLongestDrain{1};
-  drained_.wait_until(
-      mutex_, std::chrono::steady_clock::now() + kLongestDrain,
-      [this]() ZKLOCK_REQUIRES(mutex_) { return pending_.empty() || !handle_->is_connected(); });
-}
-
-std::map<RequestId, ZkCoordinator::CallPtr> ZkCoordinator::take_sent_calls() {
-  std::map<RequestId, CallPtr> lost = std::exchange(withheld_, {});
-  for (PendingRequest& pending : pending_.take_all()) {
-    const RequestId id = pending.call->id();
-    lost.emplace(id, std::move(pending.call));  // one call may have several pending requests
-  }
-  return lost;
-}
-
-// --- The C client's completion thread
-
 thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nullptr;
 
 void ZkCoordinator::on_session_event(int state) {
@@ -122,7 +52,7 @@ void ZkCoordinator::on_session_event(int state) {
   {
     const MutexLock guard(mutex_);
     // The first event may precede the end of open().
-    while (phase_ == Phase::none) opened_.wait(mutex_);
+    while (phase_ == Phase::none) changed_.wait(mutex_);
     if (phase_ == Phase::dead) return;
   }
   // Not before that check: zookeeper_close() can report an event on the closing thread, which must
@@ -198,7 +128,7 @@ void ZkCoordinator::on_foreign_server() {
     text = connection_problem_text();
   }
   log_warn(text);
-  session_thread_.retire(SessionThread::Next::later);
+  retire();
 }
 
 void ZkCoordinator::on_suspended() {
@@ -255,20 +185,15 @@ ZkCoordinator::SessionEnd ZkCoordinator::mark_session_dead(Status why) {
   assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
   if (phase_ == Phase::connected) disconnected_since_ = now;
   phase_ = Phase::dead;
-  auto next = SessionThread::Next::never;
-  if (why == Status::auth_failed) {
-    credential_refused_ = true;
-  } else {
-    const bool lived = now - connected_since_ > options_.retry_delay_max;
-    next = lived ? SessionThread::Next::soon : SessionThread::Next::later;
-  }
-  return {session_, why, next};
+  credential_refused_ = why == Status::auth_failed;
+  lived_long_ = now - connected_since_ > options_.retry_delay_max;
+  return {session_, why};
 }
 
 void ZkCoordinator::finish_session_end(const SessionEnd& end, const std::string& cause) {
   log_warn("session " + hex(end.session) + ": " + cause);
   notify_ended(end.session, end.why);
-  session_thread_.retire(end.next);
+  retire();
 }
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
@@ -332,7 +257,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     call = std::move(pending->call);
     if (withholds_replies_) {
       withheld_.emplace(call->id(), call);
-      if (pending_.empty()) drained_.notify_all();
+      if (pending_.empty()) changed_.notify_all();
       return;
     }
 
