@@ -21,6 +21,7 @@ PUBLIC_TESTING = "include/zklock/testing"
 CORE = [PUBLIC, "zklock/core"]
 PORT = [*CORE, "zklock/client/port"]
 THREADS = [*PORT, "zklock/client/threads"]
+QUIRKS = "zklock/client/zookeeper/quirks"
 SESSION = [*THREADS, "zklock/engine/session"]
 CALLBACK = [*SESSION, "zklock/engine/callback"]
 ENGINE = [*CALLBACK, "zklock/engine"]
@@ -33,7 +34,8 @@ RULES = {
     "zklock/core": CORE,
     "zklock/client/port": PORT,
     "zklock/client/threads": THREADS,
-    "zklock/client/zookeeper": [*THREADS, "zklock/client/zookeeper"],
+    "zklock/client/zookeeper": [*THREADS, "zklock/client/zookeeper", QUIRKS],
+    QUIRKS: [*THREADS, QUIRKS],
     "zklock/engine/session": SESSION,
     "zklock/engine/callback": CALLBACK,
     "zklock/engine": ENGINE,
@@ -102,7 +104,7 @@ def fault(path, name, angled, files):
     """Why this file must not have this include; None if it may."""
     here = folder_of(path)
     if angled:
-        if name.startswith("zookeeper/") and here != "zklock/client/zookeeper":
+        if name.startswith("zookeeper/") and here not in ("zklock/client/zookeeper", QUIRKS):
             return "only zklock/client/zookeeper includes the ZooKeeper C client"
         if (path, name) in EXCEPTIONS:
             return None

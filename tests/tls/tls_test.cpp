@@ -13,7 +13,7 @@
 
 #include "integration/coordinator_probe.h"
 #include "tls/tls_fixture.h"
-#include "zklock/client/zookeeper/tls_files.h"
+#include "zklock/client/zookeeper/quirks/tls_files.h"
 #include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/free_ports.h"
 

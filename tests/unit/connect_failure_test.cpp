@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/connect_failure.h"
+#include "zklock/client/zookeeper/quirks/connect_failure.h"
 
 #include <initializer_list>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/log_bridge.h"
+#include "zklock/client/zookeeper/quirks/log_bridge.h"
 
 #include <memory>
 #include <mutex>

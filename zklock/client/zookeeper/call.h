@@ -13,9 +13,9 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/zookeeper/acl.h"
-#include "zklock/client/zookeeper/completion_sink.h"
 #include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/client/zookeeper/node_budget.h"
+#include "zklock/client/zookeeper/quirks/callback_gate.h"
 #include "zklock/client/zookeeper/watch_registry.h"
 #include "zklock/client/zookeeper/zk_error.h"
 

@@ -59,7 +59,7 @@ class AnnounceAndDeleteCall final : public Call {
     return sent(
         context, pending,
         zoo_amulti(context.handle, static_cast<int>(operations_.size()), operations_.data(),
-                   results_.data(), &CompletionSink::on_void, CompletionSink::as_pointer(pending)));
+                   results_.data(), &CallbackGate::on_void, CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
@@ -97,7 +97,7 @@ class TransactionCall final : public Call {
     const int code = sent(
         context, pending,
         zoo_amulti(context.handle, static_cast<int>(operations_.size()), operations_.data(),
-                   results_.data(), &CompletionSink::on_void, CompletionSink::as_pointer(pending)));
+                   results_.data(), &CallbackGate::on_void, CallbackGate::as_pointer(pending)));
     if (code != ZOK) context.nodes.failed(op_.writes);
     return code;
   }

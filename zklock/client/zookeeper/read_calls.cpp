@@ -15,8 +15,8 @@ enum SubRequest : std::size_t { first, exists_with_watch };
 int watch_existence(const CallContext& context, const std::string& path, PendingId pending) {
   if (context.handle == nullptr) return ZINVALIDSTATE;
   if (zoo_state(context.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
-  return zoo_aexists(context.handle, path.c_str(), 1, &CompletionSink::on_stat,
-                     CompletionSink::as_pointer(pending));
+  return zoo_aexists(context.handle, path.c_str(), 1, &CallbackGate::on_stat,
+                     CallbackGate::as_pointer(pending));
 }
 
 /// An exists, getChildren2 or getData of one znode, with or without a watch.
@@ -35,7 +35,7 @@ class ReadCall final : public Call {
     if (watches() && !context.watches.expect(id(), watch_, on_event_)) return refuse_watch(context);
     const PendingId pending = add_pending(context, RequestKind::read, first);
     const int code =
-        sent(context, pending, read(context.handle, CompletionSink::as_pointer(pending)));
+        sent(context, pending, read(context.handle, CallbackGate::as_pointer(pending)));
     if (code != ZOK) settle(ServerWatch::nothing, context);
     return code;
   }
@@ -68,13 +68,12 @@ class ReadCall final : public Call {
     const char* const path = watch_.path.c_str();
     const int watch = watches() ? 1 : 0;
     switch (kind_) {
-      case ReadKind::exists:
-        return zoo_aexists(handle, path, watch, &CompletionSink::on_stat, data);
+      case ReadKind::exists: return zoo_aexists(handle, path, watch, &CallbackGate::on_stat, data);
       case ReadKind::list:
-        return zoo_aget_children2(handle, path, watch, &CompletionSink::on_strings, data);
+        return zoo_aget_children2(handle, path, watch, &CallbackGate::on_strings, data);
       case ReadKind::get: break;
     }
-    return zoo_aget(handle, path, watch, &CompletionSink::on_data, data);
+    return zoo_aget(handle, path, watch, &CallbackGate::on_data, data);
   }
 
   /// The client has no READ permission. Before ZooKeeper 3.8.4 and 3.9.2, exists requires none.
@@ -136,8 +135,8 @@ class SyncCall final : public Call {
   int issue(const CallContext& context) override {
     const PendingId pending = add_pending(context, RequestKind::sync);
     return sent(context, pending,
-                zoo_async(context.handle, path_.c_str(), &CompletionSink::on_string,
-                          CompletionSink::as_pointer(pending)));
+                zoo_async(context.handle, path_.c_str(), &CallbackGate::on_string,
+                          CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
@@ -159,11 +158,11 @@ class WatchRemovalCall final : public Call {
     if (!context.watches.begin_removal(watch_)) return refuse(context, Status::ok, {});
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
-    auto* const on_void = reinterpret_cast<void_completion_t*>(&CompletionSink::on_void);
+    auto* const on_void = reinterpret_cast<void_completion_t*>(&CallbackGate::on_void);
     const PendingId pending = add_pending(context, RequestKind::read, first);
     return sent(context, pending,
                 zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0, on_void,
-                                        CompletionSink::as_pointer(pending)));
+                                        CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,

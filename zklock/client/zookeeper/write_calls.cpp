@@ -15,13 +15,13 @@ namespace {
 /// Sends a create of the container `path`, which is a full path. Returns the code of the C client.
 int create_container(const CallContext& context, const std::string& path, PendingId pending) {
   return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
-                      ZOO_CONTAINER, &CompletionSink::on_string_stat,
-                      CompletionSink::as_pointer(pending));
+                      ZOO_CONTAINER, &CallbackGate::on_string_stat,
+                      CallbackGate::as_pointer(pending));
 }
 
 int send_exists(const CallContext& context, const std::string& path, PendingId pending) {
-  return zoo_aexists(context.handle, path.c_str(), 0, &CompletionSink::on_stat,
-                     CompletionSink::as_pointer(pending));
+  return zoo_aexists(context.handle, path.c_str(), 0, &CallbackGate::on_stat,
+                     CallbackGate::as_pointer(pending));
 }
 
 class CreateContenderCall final : public Call {
@@ -49,7 +49,7 @@ class CreateContenderCall final : public Call {
           context, pending,
           zoo_acreate2(context.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
                        &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
-                       &CompletionSink::on_string_stat, CompletionSink::as_pointer(pending)));
+                       &CallbackGate::on_string_stat, CallbackGate::as_pointer(pending)));
     }
     if (code != ZOK) {
       // If only the path could be created, its completion must find no call: nothing counts as sent.
@@ -196,8 +196,8 @@ class DeleteCall final : public Call {
   int issue(const CallContext& context) override {
     const PendingId pending = add_pending(context, RequestKind::write);
     return sent(context, pending,
-                zoo_adelete(context.handle, path_.c_str(), -1, &CompletionSink::on_void,
-                            CompletionSink::as_pointer(pending)));
+                zoo_adelete(context.handle, path_.c_str(), -1, &CallbackGate::on_void,
+                            CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,

@@ -116,8 +116,7 @@ void ZkCoordinator::close() {
 }
 
 bool ZkCoordinator::is_own_thread() const noexcept {
-  return CompletionScope::runs_here(*this) || session_thread_.runs_here() ||
-         local_replies_.runs_here();
+  return HandleListener::runs_here() || session_thread_.runs_here() || local_replies_.runs_here();
 }
 
 void ZkCoordinator::set_hosts(const std::string& hosts) {

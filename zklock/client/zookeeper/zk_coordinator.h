@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -21,8 +20,8 @@
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/call.h"
 #include "zklock/client/zookeeper/connection_string.h"
-#include "zklock/client/zookeeper/log_bridge.h"
 #include "zklock/client/zookeeper/node_budget.h"
+#include "zklock/client/zookeeper/quirks/log_bridge.h"
 #include "zklock/client/zookeeper/watch_registry.h"
 #include "zklock/client/zookeeper/zk_handle.h"
 #include "zklock/client_options.h"
@@ -69,8 +68,7 @@ namespace zklock::client {
 /// because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             public std::enable_shared_from_this<ZkCoordinator>,
-                            private CompletionSink,
-                            private ZkHandle::Listener {
+                            private HandleListener {
  public:
   ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> log);
   ~ZkCoordinator() override;
@@ -86,29 +84,6 @@ class ZkCoordinator final : public Coordinator,
   CoordinatorStats stats() const override;
 
  private:
-  // Marks the calling thread, during its lifetime, as the C client's completion thread in a
-  // callback of `owner`, and counts it in callbacks_running_.
-  class CompletionScope {
-   public:
-    explicit CompletionScope(ZkCoordinator& owner) noexcept
-        : running_(owner.callbacks_running_), outer_(std::exchange(current_, &owner)) {
-      ++running_;
-    }
-    ~CompletionScope() {
-      current_ = outer_;
-      --running_;
-      running_.notify_all();
-    }
-    CompletionScope(const CompletionScope&) = delete;
-    CompletionScope& operator=(const CompletionScope&) = delete;
-    static bool runs_here(const ZkCoordinator& owner) noexcept { return current_ == &owner; }
-
-   private:
-    static thread_local const ZkCoordinator* current_;
-    std::atomic<int>& running_;
-    const ZkCoordinator* const outer_;
-  };
-
   enum class Phase { none, connecting, greeting, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
   // Ordered by submission, and so by id. A map would take more memory for thousands of calls.
@@ -122,8 +97,6 @@ class ZkCoordinator final : public Coordinator,
   std::unique_ptr<ZkHandle> open_handle(std::string& why);
   void close_handle(std::unique_ptr<ZkHandle> handle) ZKLOCK_EXCLUDES(mutex_);
   std::size_t hanging_handles() ZKLOCK_EXCLUDES(mutex_);  // their number
-  // Blocks while a completion of a handle whose close hangs is running.
-  void wait_for_callbacks() const noexcept ZKLOCK_EXCLUDES(mutex_);
   void shut() ZKLOCK_EXCLUDES(mutex_);
   // Makes the session thread shut the handle. REQUIRES: the phase is dead.
   void retire() ZKLOCK_EXCLUDES(mutex_);
@@ -136,14 +109,11 @@ class ZkCoordinator final : public Coordinator,
   void on_foreign_server();
   void on_suspended();
   void on_ended(Status why);
-  struct SessionEnd {
-    SessionId session;
-    Status why = Status::session_ended;
-  };
-  // Marks the session as dead. REQUIRES: the phase is not dead.
-  SessionEnd mark_session_dead(Status why) ZKLOCK_REQUIRES(mutex_);
+  // Marks the session as dead, and returns it. REQUIRES: the phase is not dead.
+  SessionId mark_session_dead(Status why) ZKLOCK_REQUIRES(mutex_);
   // Notifies the observer and retires the handle.
-  void finish_session_end(const SessionEnd& end, const std::string& cause) ZKLOCK_EXCLUDES(mutex_);
+  void finish_session_end(SessionId session, Status why, const std::string& cause)
+      ZKLOCK_EXCLUDES(mutex_);
   void deliver_watch_event(const std::string& path, request::WatchEvent event);
 
   // Called on the I/O thread of the C client. Passes the present list of servers to the handle,
@@ -261,7 +231,6 @@ class ZkCoordinator final : public Coordinator,
   bool withholds_replies_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::map<RequestId, CallPtr> withheld_ ZKLOCK_GUARDED_BY(mutex_);
   Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);
-  std::atomic<int> callbacks_running_{0};
 
   Mutex observer_mutex_;
   SessionObserver* observer_ = nullptr;  // constant from start() on

@@ -6,7 +6,7 @@
 
 #include "zklock/client/port/boot_time.h"
 #include "zklock/client/threads/backoff.h"
-#include "zklock/client/zookeeper/tls_files.h"
+#include "zklock/client/zookeeper/quirks/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 
 namespace zklock::client {
@@ -110,16 +110,12 @@ void ZkCoordinator::shut() {
     handle = std::move(handle_);
   }
   close_handle(std::move(handle));
-  std::map<RequestId, CallPtr> lost;
-  {
-    const MutexLock guard(mutex_);
-    lost = take_sent_calls();
-  }
-  wait_for_callbacks();  // later ones find no call
+  std::map<RequestId, CallPtr> lost;  // destroyed unlocked: a call can own any object
 
   // Without a gap until session_ has changed. A call that is bound to the old session and queued in
   // a gap would be sent on the next session.
   const MutexLock guard(mutex_);
+  lost = take_sent_calls();
   Status status = Status::session_ended;
   if (credential_refused_) status = Status::auth_failed;
   if (closing_) status = Status::closed;
@@ -184,12 +180,6 @@ void ZkCoordinator::close_handle(std::unique_ptr<ZkHandle> handle) {
   auto hanging = ZkHandle::close_within_limit(std::move(handle), std::move(user));
   const MutexLock guard(mutex_);
   hanging_.push_back(std::move(hanging));
-}
-
-void ZkCoordinator::wait_for_callbacks() const noexcept {
-  for (int running = callbacks_running_; running > 0; running = callbacks_running_) {
-    callbacks_running_.wait(running);
-  }
 }
 
 void ZkCoordinator::replace_overdue_handle() {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "zklock/client/port/boot_time.h"
-#include "zklock/client/zookeeper/connect_failure.h"
+#include "zklock/client/zookeeper/quirks/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
 
@@ -45,19 +45,13 @@ void ZkCoordinator::notify_ended(SessionId session, Status why) {
   observer_->on_ended(session, why);
 }
 
-thread_local const ZkCoordinator* ZkCoordinator::CompletionScope::current_ = nullptr;
-
 void ZkCoordinator::on_session_event(int state) {
-  const CompletionScope scope(*this);
   {
     const MutexLock guard(mutex_);
     // The first event may precede the end of open().
     while (phase_ == Phase::none) changed_.wait(mutex_);
     if (phase_ == Phase::dead) return;
   }
-  // Not before that check: zookeeper_close() can report an event on the closing thread, which must
-  // not receive completions.
-  receive_here();
   if (state == ZOO_CONNECTED_STATE) {
     on_connected();
   } else if (state == ZOO_READONLY_STATE) {
@@ -157,47 +151,47 @@ void ZkCoordinator::answer_calls_that_do_not_wait() {
 }
 
 void ZkCoordinator::on_ended(Status why) {
-  SessionEnd end;
+  SessionId session;
   {
     const MutexLock guard(mutex_);
     if (phase_ == Phase::dead) return;
-    end = mark_session_dead(why);
+    session = mark_session_dead(why);
   }
-  finish_session_end(end, std::string(core::to_string(why)));
+  finish_session_end(session, why, std::string(core::to_string(why)));
 }
 
 void ZkCoordinator::end_overdue_session() {
-  SessionEnd end;
+  SessionId session;
   core::Duration timeout{};
   {
     const MutexLock guard(mutex_);
     if (phase_ != Phase::suspended || boot_time() < session_due()) return;
-    end = mark_session_dead(Status::session_ended);
+    session = mark_session_dead(Status::session_ended);
     timeout = timeout_;
   }
-  finish_session_end(end, "no connection for its timeout of " + in_ms(timeout) +
-                              "; the client ends it, its holds are lost, and a new session will be "
-                              "opened");
+  finish_session_end(
+      session, Status::session_ended,
+      "no connection for its timeout of " + in_ms(timeout) +
+          "; the client ends it, its holds are lost, and a new session will be opened");
 }
 
-ZkCoordinator::SessionEnd ZkCoordinator::mark_session_dead(Status why) {
+SessionId ZkCoordinator::mark_session_dead(Status why) {
   const Instant now = boot_time();
   assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
   if (phase_ == Phase::connected) disconnected_since_ = now;
   phase_ = Phase::dead;
   credential_refused_ = why == Status::auth_failed;
   lived_long_ = now - connected_since_ > options_.retry_delay_max;
-  return {session_, why};
+  return session_;
 }
 
-void ZkCoordinator::finish_session_end(const SessionEnd& end, const std::string& cause) {
-  log_warn("session " + hex(end.session) + ": " + cause);
-  notify_ended(end.session, end.why);
+void ZkCoordinator::finish_session_end(SessionId session, Status why, const std::string& cause) {
+  log_warn("session " + hex(session) + ": " + cause);
+  notify_ended(session, why);
   retire();
 }
 
 void ZkCoordinator::on_watch_event(int type, const std::string& path) {
-  const CompletionScope scope(*this);
   // The types are variables in the C header, so they cannot be cases of a switch.
   if (type == ZOO_CREATED_EVENT) {
     deliver_watch_event(path, request::WatchEvent::created);
@@ -242,14 +236,13 @@ void ZkCoordinator::correct_status(Status& status) const {
 }
 
 void ZkCoordinator::completed(PendingId id, const Completion& completion) {
-  const CompletionScope scope(*this);
   CallPtr call;
   Reply reply;
   bool complete = false;
   SessionId session;
   Instant sent_at;
   std::optional<AnsweredBy> evidence;  // for the observer
-  std::optional<SessionEnd> end;
+  bool is_refused = false;
   {
     const MutexLock guard(mutex_);
     auto pending = pending_.take(id);
@@ -282,7 +275,8 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     // alike, it would do so for ever.
     if (completion.code == ZSESSIONCLOSEDREQUIRESASLAUTH && phase_ != Phase::dead) {
       other_scheme_required_ = true;
-      if (!was_served_) end = mark_session_dead(Status::auth_failed);
+      is_refused = !was_served_;
+      if (is_refused) mark_session_dead(Status::auth_failed);
     }
     if (unused_watch) enqueue(make_watch_removal(std::move(*unused_watch), own_header()));
     pump();                                       // there is room for another call now
@@ -291,7 +285,7 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     if (reply.status == Status::auth_failed) reply.detail = refused_text();
   }
   if (evidence) observer_->on_answered(session, sent_at, *evidence);
-  if (end) finish_session_end(*end, connection_problem());
+  if (is_refused) finish_session_end(session, Status::auth_failed, connection_problem());
   if (complete && call->header().handler) call->header().handler(std::move(reply));
 }
 

@@ -3,12 +3,11 @@
 
 #include <cerrno>
 #include <system_error>
-#include <thread>
 
 #include "zklock/client/threads/start_thread.h"
-#include "zklock/client/zookeeper/close_on_exec.h"
 #include "zklock/client/zookeeper/digest_id.h"
-#include "zklock/client/zookeeper/log_bridge.h"
+#include "zklock/client/zookeeper/quirks/close_on_exec.h"
+#include "zklock/client/zookeeper/quirks/log_bridge.h"
 
 // The header declares this function only if a macro says that OpenSSL's headers are present. zklock
 // does not need them. The symbol is weak: its address is null if the C client of this process was
@@ -54,8 +53,8 @@ zhandle_t* ZkHandle::open_tls(const Options& options, void* context) {
   const CClientSilence silence;
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* const handle =
-      ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &ZkHandle::on_event, timeout_ms,
-                           nullptr, context, ZOO_NO_LOG_CLIENTENV);
+      ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &CallbackGate::on_event,
+                           timeout_ms, nullptr, context, ZOO_NO_LOG_CLIENTENV);
   if (handle != nullptr) zoo_set_log_callback(handle, options.log);
   return handle;
 }
@@ -64,11 +63,11 @@ bool tls_supported() noexcept {
   return &zookeeper_init_ssl != nullptr;
 }
 
-std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& listener,
+std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, HandleListener& listener,
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
-  const auto target = std::make_shared<Target>(listener);
+  const auto gate = std::make_shared<CallbackGate>(listener);
   // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
   if (!can_start_threads(kThreadsOfHandle)) {  // without them the C client ends the process
@@ -82,10 +81,10 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
     return nullptr;
   }
   if (options.tls) {
-    handle = open_tls(options, target.get());
+    handle = open_tls(options, gate.get());
   } else {
-    handle = zookeeper_init2(options.servers.c_str(), &ZkHandle::on_event, timeout_ms, nullptr,
-                             target.get(), ZOO_NO_LOG_CLIENTENV, options.log);
+    handle = zookeeper_init2(options.servers.c_str(), &CallbackGate::on_event, timeout_ms, nullptr,
+                             gate.get(), ZOO_NO_LOG_CLIENTENV, options.log);
   }
   if (handle == nullptr) {
     why = "the ZooKeeper C client cannot start: " + std::generic_category().message(errno);
@@ -95,7 +94,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, Listener& liste
   // By default the C client resolves the host names in every turn of its I/O loop. If that fails, a
   // connected client sends nothing any more.
   zoo_set_servers_resolution_delay(handle, -1);
-  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, target, options.servers));
+  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, gate, options.servers));
 }
 
 bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
@@ -109,62 +108,15 @@ bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
 }
 
 ZkHandle::~ZkHandle() {
+  gate_->begin_close();
   zookeeper_close(handle_);
-}
-
-ZkHandle::Listener* ZkHandle::Target::begin_call() noexcept {
-  const MutexLock guard(mutex_);
-  if (listener_ != nullptr) ++running_;
-  return listener_;
-}
-
-void ZkHandle::Target::end_call() noexcept {
-  const MutexLock guard(mutex_);
-  --running_;
-  ended_.notify_all();
-}
-
-void ZkHandle::Target::forget_listener() noexcept {
-  const MutexLock guard(mutex_);
-  listener_ = nullptr;
-  while (running_ > 0) ended_.wait(mutex_);
 }
 
 std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle> handle,
                                                        std::shared_ptr<const void> user) {
-  struct Progress {
-    Mutex mutex = {};
-    Condition changed = {};
-    bool done ZKLOCK_GUARDED_BY(mutex) = false;
-  };
-  const auto progress = std::make_shared<Progress>();
-  const std::shared_ptr<Target> target = handle->target_;
-  const auto until = std::chrono::steady_clock::now() +
-                     (handle->is_connected() ? kLongestClose : kLongestCloseUnconnected);
-  std::thread closing;
-  try {
-    closing = start_thread("zklock-close", [handle = std::move(handle), progress,
-                                            user = std::move(user), target]() mutable {
-      handle.reset();
-      const MutexLock guard(progress->mutex);
-      progress->done = true;
-      progress->changed.notify_all();
-    });
-  } catch (const std::system_error&) {
-    return {};  // no thread: the handle was closed here
-  }
-  {
-    const MutexLock guard(progress->mutex);
-    const bool done = progress->changed.wait_until(
-        progress->mutex, until, [&]() ZKLOCK_REQUIRES(progress->mutex) { return progress->done; });
-    if (!done) closing.detach();
-  }
-  if (closing.joinable()) {
-    closing.join();
-  } else {
-    target->forget_listener();
-  }
-  return progress;
+  const auto longest = handle->is_connected() ? kLongestClose : kLongestCloseUnconnected;
+  const std::shared_ptr<CallbackGate> gate = handle->gate_;
+  return close_within(longest, std::move(handle), *gate, std::move(user));
 }
 
 void ZkHandle::set_servers(const std::string& servers) {
@@ -199,21 +151,6 @@ bool ZkHandle::is_connected() const noexcept {
 
 bool ZkHandle::before_handshake() const noexcept {
   return is_before_handshake(zoo_state(handle_));
-}
-
-void ZkHandle::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
-                        void* context) noexcept {
-  thread_local const int kNamed = ::pthread_setname_np(::pthread_self(), "zklock-events");
-  static_cast<void>(kNamed);
-  auto& target = *static_cast<Target*>(context);
-  Listener* const listener = target.begin_call();
-  if (listener == nullptr) return;
-  if (type == ZOO_SESSION_EVENT) {
-    listener->on_session_event(state);
-  } else if (path != nullptr) {
-    listener->on_watch_event(type, path);
-  }
-  target.end_call();
 }
 
 }  // namespace zklock::client

@@ -11,8 +11,8 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "zklock/client/port/mutex.h"
-#include "zklock/client/zookeeper/log_bridge.h"
+#include "zklock/client/zookeeper/quirks/callback_gate.h"
+#include "zklock/client/zookeeper/quirks/log_bridge.h"
 #include "zklock/client_options.h"
 #include "zklock/core/session.h"
 
@@ -24,15 +24,6 @@ namespace zklock::client {
 /// uses the handle during its destruction.
 class ZkHandle {
  public:
-  /// Receives session and watch events, never concurrently, on a thread of the C client. The first
-  /// event may come before open() has returned.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    virtual void on_session_event(int state) = 0;
-    virtual void on_watch_event(int type, const std::string& path) = 0;
-  };
-
   struct Options {
     std::string servers;  ///< from ConnectionString::for_c_client()
     std::chrono::milliseconds session_timeout{};
@@ -41,7 +32,7 @@ class ZkHandle {
   };
 
   /// Starts connecting. Returns null if the C client refuses, with the cause in `why`.
-  static std::unique_ptr<ZkHandle> open(const Options& options, Listener& listener,
+  static std::unique_ptr<ZkHandle> open(const Options& options, HandleListener& listener,
                                         std::string& why);
   /// Adds the credentials that have not been added yet. Returns false if the C client refused one:
   /// it accepts none between two attempts to connect. Not thread-safe. REQUIRES: no request was
@@ -51,11 +42,7 @@ class ZkHandle {
   /// Ends the session, if it is connected. Blocks for up to 4.5 s. When it returns, no callback is
   /// running, and the threads of the C client have ended. Some completions may never be reported.
   ~ZkHandle();
-  /// Destroys the handle on a thread of its own. Blocks until that is done, but at most for 5 s, or
-  /// for 1 s without a connection: with TLS the C client can hang. Then the thread goes on, but
-  /// calls no listener any more. `user`: lives until the thread ends, because completions of the
-  /// handle may use it. Returns an object that expires then. If no thread can be started, destroys
-  /// the handle on the calling one, without a limit.
+  /// Calls close_within() with 5 s, or 1 s without a connection.
   static std::weak_ptr<const void> close_within_limit(std::unique_ptr<ZkHandle> handle,
                                                       std::shared_ptr<const void> user);
   ZkHandle(const ZkHandle&) = delete;
@@ -79,32 +66,13 @@ class ZkHandle {
  private:
   // REQUIRES: tls_supported(), and no other thread calls it.
   static zhandle_t* open_tls(const Options& options, void* context);
-  /// The context of the callbacks. A handle whose close hangs has no listener any more. The mutex
-  /// is not held during a call of the listener.
-  class Target {
-   public:
-    explicit Target(Listener& listener) noexcept : listener_(&listener) {}
-    /// Returns null after forget_listener(). Otherwise end_call() must follow.
-    Listener* begin_call() noexcept;
-    void end_call() noexcept;
-    /// Blocks until no call is running.
-    void forget_listener() noexcept;
-
-   private:
-    Mutex mutex_;
-    Condition ended_;
-    Listener* listener_ ZKLOCK_GUARDED_BY(mutex_);
-    int running_ ZKLOCK_GUARDED_BY(mutex_) = 0;
-  };
-  ZkHandle(zhandle_t* handle, std::shared_ptr<Target> target, std::string servers) noexcept
-      : handle_(handle), target_(std::move(target)), servers_(std::move(servers)) {}
-  static void on_event(zhandle_t* handle, int type, int state, const char* path,
-                       void* context) noexcept;
+  ZkHandle(zhandle_t* handle, std::shared_ptr<CallbackGate> gate, std::string servers) noexcept
+      : handle_(handle), gate_(std::move(gate)), servers_(std::move(servers)) {}
 
   zhandle_t* const handle_;
-  const std::shared_ptr<Target> target_;
-  std::string servers_;            // the last list; used by the I/O thread only
-  std::size_t authenticated_ = 0;  // count of credentials added
+  const std::shared_ptr<CallbackGate> gate_;  // the context of the callbacks
+  std::string servers_;                       // the last list; used by the I/O thread only
+  std::size_t authenticated_ = 0;             // count of credentials added
 };
 
 /// Returns whether the C client of this process supports TLS.

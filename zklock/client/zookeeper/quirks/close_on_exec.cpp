@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/close_on_exec.h"
+#include "zklock/client/zookeeper/quirks/close_on_exec.h"
 
 #include <cstdlib>
 #include <cstring>

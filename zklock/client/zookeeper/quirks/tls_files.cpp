@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/tls_files.h"
+#include "zklock/client/zookeeper/quirks/tls_files.h"
 
 #include <cerrno>
 #include <cstddef>

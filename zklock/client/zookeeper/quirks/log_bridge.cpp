@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/log_bridge.h"
+#include "zklock/client/zookeeper/quirks/log_bridge.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "zklock/client/threads/process_mutex.h"
-#include "zklock/client/zookeeper/connect_failure.h"
+#include "zklock/client/zookeeper/quirks/connect_failure.h"
 
 // The level of the C client. The header with this declaration does not compile outside the C
 // client.
