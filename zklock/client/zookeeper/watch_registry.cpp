@@ -20,7 +20,7 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
 
 std::optional<Watch> WatchRegistry::settle(RequestId id, ServerWatch at_servers) noexcept {
   const auto found = interests_.find(id);
-  if (found == interests_.end()) return std::nullopt;
+  if (found == interests_.end() || found->second.entry == nullptr) return std::nullopt;
   Interest& interest = found->second;
   Watched& watched = interest.entry->second;
   const bool has_watch = at_servers != ServerWatch::nothing && at_servers != ServerWatch::refused;
@@ -37,9 +37,12 @@ std::optional<Watch> WatchRegistry::settle(RequestId id, ServerWatch at_servers)
 }
 
 std::optional<Watch> WatchRegistry::cancel(RequestId id) noexcept {
-  fired_.erase(id);
   const auto found = interests_.find(id);
   if (found == interests_.end()) return std::nullopt;
+  if (found->second.entry == nullptr) {  // fired
+    interests_.erase(found);
+    return std::nullopt;
+  }
   if (found->second.link != nullptr) return drop(found);
   // The server may set the watch at any moment. If the reply confirms it, settle() has it removed.
   found->second.on_event = nullptr;
@@ -57,8 +60,7 @@ std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::Wat
     while (watched.armed != nullptr) {
       auto& [id, interest] = *watched.armed;
       ids.push_back(id);
-      fired_[id] = std::move(interest.on_event);
-      forget(interests_.find(id));
+      detach(interest);
     }
     end_if_idle(*found);
   }
@@ -67,11 +69,8 @@ std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::Wat
 }
 
 WatchRegistry::OnEvent WatchRegistry::take_fired(RequestId id) {
-  const auto found = fired_.find(id);
-  if (found == fired_.end()) return {};
-  OnEvent on_event = std::move(found->second);
-  fired_.erase(found);
-  return on_event;
+  auto fired = interests_.extract(id);
+  return fired ? std::move(fired.mapped().on_event) : OnEvent();
 }
 
 std::vector<std::string> WatchRegistry::begin_presence_checks() {
@@ -109,25 +108,25 @@ bool WatchRegistry::begin_removal(const Watch& watch) {
 void WatchRegistry::clear() noexcept {
   interests_.clear();
   for (Paths& paths : watched_) paths.clear();
-  fired_.clear();
   bytes_ = 0;
   unreadable_ = 0;
 }
 
-void WatchRegistry::forget(Interests::iterator interest) noexcept {
-  const auto& [entry, on_event, next, link] = interest->second;
+void WatchRegistry::detach(Interest& interest) noexcept {
+  const auto& [entry, on_event, next, link] = interest;
   if (link == nullptr) {
     --entry->second.in_flight;
   } else {
     *link = next;
     if (next != nullptr) next->second.link = link;
   }
-  interests_.erase(interest);
+  interest.entry = nullptr;
 }
 
 std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) noexcept {
   Entry& entry = *interest->second.entry;
-  forget(interest);
+  detach(interest->second);
+  interests_.erase(interest);
   return end_if_idle(entry);
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -108,7 +107,7 @@ class WatchRegistry {
   using Paths = std::unordered_map<std::string, Watched, PathHash>;
   using Entry = Paths::value_type;
   struct Interest {
-    Entry* entry = nullptr;  ///< its watch
+    Entry* entry = nullptr;  ///< its watch; null: fired
     OnEvent on_event;        ///< empty: unwanted
     // The list of the watch's armed interests, which may have tens of thousands of entries. It is
     // doubly linked, so that each entry is removed in constant time.
@@ -131,7 +130,8 @@ class WatchRegistry {
   const Paths& of_kind(WatchKind kind) const noexcept {
     return watched_[static_cast<std::size_t>(kind)];
   }
-  void forget(Interests::iterator interest) noexcept;
+  // Removes the interest from its watch.
+  void detach(Interest& interest) noexcept;
   // Both return the watch that must be removed at the servers, if there is one.
   std::optional<Watch> drop(Interests::iterator interest) noexcept;
   // Removes the watch if it has no interest any more.
@@ -142,7 +142,6 @@ class WatchRegistry {
   std::array<Paths, 2> watched_;  ///< by kind
   Interests interests_;
   std::size_t unreadable_ = 0;  ///< count of watches of unreadable znodes
-  std::map<RequestId, OnEvent> fired_;
 };
 
 }  // namespace zklock::client
