@@ -14,7 +14,7 @@
 #include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
-#include "zklock/client/port/boot_time.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/threads/backoff.h"
 #include "zklock/client/threads/timer_thread.h"
 #include "zklock/engine/callback/blocking_call.h"

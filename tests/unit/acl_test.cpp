@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/credentials.h"
 
 namespace zklock::client {
 namespace {

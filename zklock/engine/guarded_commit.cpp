@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
 
 namespace zklock::detail {
 

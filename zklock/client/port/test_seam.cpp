@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "zklock/client/port/boot_time.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/lease_clock.h"
 
 namespace zklock {

@@ -5,8 +5,8 @@
 #include <deque>
 #include <utility>
 
-#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/mutex.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/threads/start_thread.h"
 
 namespace zklock::client {

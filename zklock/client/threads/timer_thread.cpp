@@ -17,8 +17,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/mutex.h"
+#include "zklock/client/port/scheduler.h"
 
 namespace zklock::client {
 namespace {

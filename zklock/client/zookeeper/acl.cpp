@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/credentials.h"
 
 namespace zklock::client {
 namespace {

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <variant>
 
-#include "zklock/client/port/boot_time.h"
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/port/znode_path.h"
 #include "zklock/core/permission_text.h"
 

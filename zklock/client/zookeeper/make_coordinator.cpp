@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
-#include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/credentials.h"
 #include "zklock/client/zookeeper/quirks/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_handle.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
 #include "zklock/client/port/znode_path.h"
 #include "zklock/client/zookeeper/call.h"
 #include "zklock/core/znode_data.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
 #include "zklock/client/port/znode_path.h"
 
 namespace zklock::client {

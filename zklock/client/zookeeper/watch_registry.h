@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/watch.h"
+#include "zklock/client/port/request.h"
 
 namespace zklock::client {
 

@@ -5,9 +5,8 @@
 #include <cassert>
 #include <utility>
 
-#include "zklock/client/port/boot_time.h"
-#include "zklock/client/zookeeper/digest_id.h"
-#include "zklock/client/zookeeper/log_secrets.h"
+#include "zklock/client/port/scheduler.h"
+#include "zklock/client/zookeeper/credentials.h"
 #include "zklock/core/no_answer_text.h"
 #include "zklock/core/permission_text.h"
 #include "zklock/core/znode_data.h"

@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
-#include "zklock/client/port/boot_time.h"
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/threads/local_reply_thread.h"
 #include "zklock/client/threads/owned_thread.h"
 #include "zklock/client/zookeeper/acl.h"

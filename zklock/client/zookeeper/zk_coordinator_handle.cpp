@@ -4,7 +4,7 @@
 #include <cassert>
 #include <utility>
 
-#include "zklock/client/port/boot_time.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/threads/backoff.h"
 #include "zklock/client/zookeeper/quirks/tls_files.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"

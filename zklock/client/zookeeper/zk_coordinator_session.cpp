@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <iterator>
 
-#include "zklock/client/port/boot_time.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/zookeeper/quirks/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"

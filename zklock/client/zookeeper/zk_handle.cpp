@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "zklock/client/threads/start_thread.h"
-#include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/credentials.h"
 #include "zklock/client/zookeeper/quirks/close_on_exec.h"
 #include "zklock/client/zookeeper/quirks/log_bridge.h"
 

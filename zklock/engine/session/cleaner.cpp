@@ -7,8 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "zklock/client/port/request.h"
 #include "zklock/client/port/submit_then_get.h"
-#include "zklock/client/port/transaction.h"
 #include "zklock/client/port/znode_path.h"
 #include "zklock/core/child_kind.h"
 #include "zklock/core/log_line.h"

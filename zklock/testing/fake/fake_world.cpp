@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "zklock/client/port/boot_time.h"
+#include "zklock/client/port/scheduler.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client_options.h"
 #include "zklock/error.h"

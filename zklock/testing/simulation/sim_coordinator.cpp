@@ -6,7 +6,7 @@
 #include <new>
 #include <numeric>
 
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
 #include "zklock/client/port/znode_path.h"
 
 namespace zklock::model {

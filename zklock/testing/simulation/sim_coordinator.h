@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/watch.h"
+#include "zklock/client/port/request.h"
 #include "zklock/testing/simulation/sim_clock.h"
 #include "zklock/testing/simulation/sim_ensemble.h"
 

@@ -2,7 +2,7 @@
 // The messages that reach the client.
 #include <algorithm>
 
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
 #include "zklock/client/port/znode_path.h"
 #include "zklock/testing/simulation/sim_coordinator.h"
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "zklock/client/port/transaction.h"
+#include "zklock/client/port/request.h"
 
 namespace zklock::model {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/digest_id.h"
+#include "zklock/client/zookeeper/credentials.h"
 
 #include <array>
 #include <cerrno>
@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <boost/uuid/detail/sha1.hpp>
 #include <sys/random.h>
@@ -43,6 +44,14 @@ std::string sha1(std::string_view text) {
   return bytes;
 }
 
+constexpr std::size_t kShortestHiddenEverywhere = 8;
+
+void add(std::vector<std::string>& secrets, const std::string& password, std::string in_context) {
+  if (password.empty()) return;
+  secrets.push_back(std::move(in_context));
+  if (password.size() >= kShortestHiddenEverywhere) secrets.push_back(password);
+}
+
 }  // namespace
 
 std::string digest_secret(const DigestCredential& credential) {
@@ -66,6 +75,16 @@ DigestCredential random_credential() {
   }
   // The first 64 bits are the public user name. The other 256 bits are the secret.
   return {"zklock-" + text.substr(0, 16), text.substr(16)};
+}
+
+std::vector<std::string> log_secrets(const std::vector<DigestCredential>& credentials,
+                                     const std::optional<TlsOptions>& tls) {
+  std::vector<std::string> secrets;
+  for (const DigestCredential& credential : credentials) {
+    add(secrets, credential.password, digest_secret(credential));
+  }
+  if (tls) add(secrets, tls->key_password, tls->key_file + "," + tls->key_password);
+  return secrets;
 }
 
 }  // namespace zklock::client

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "zklock/client/port/reply.h"
+#include "zklock/core/znode_data.h"
+
+namespace zklock::client {
+
+/// The requests of the lock protocol. Paths are absolute, below the chroot.
+namespace request {
+
+/// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session. If `counts` is
+/// set, sends exists of the parent directly after it. The reply then comes with the later of the
+/// two replies, and also has `parent`.
+///
+/// If `makes_path` is set, sends a create of the parent, as a container, directly before create2.
+/// Its result changes only path_existed in the reply. If an ancestor is missing, both creates fail
+/// with no_node. REQUIRES: with `makes_path`, the parent is not "/".
+struct CreateContender {
+  std::string parent;
+  std::string prefix;  ///< such as "lock-"
+  std::string data;
+  bool counts = false;
+  bool makes_path = false;
+};
+/// Sends exists. Reply: all members of a Get reply except data. Newer servers (ZOOKEEPER-2590:
+/// 3.8.4 and later of 3.8, 3.9.2 and later) require READ permission. They refuse (no_auth) only an
+/// existing znode.
+struct CountChildren {
+  std::string path;
+};
+/// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, also
+/// if nothing was missing. no_node if the chroot does not exist, and is not to be created.
+struct CreateParents {
+  std::string path;
+};
+/// Sends getChildren2. Reply: children, and all members of a Get reply except data.
+struct ListChildren {
+  std::string path;
+};
+/// Sends getData. Reply: data, token (czxid), created_ms, ephemeral_owner, version, child_count,
+/// pzxid, data_length, next_sequence.
+struct Get {
+  std::string path;
+};
+enum class WatchEvent {
+  created,   ///< the znode was created
+  changed,   ///< its data was set
+  children,  ///< a child was created or deleted
+  deleted,   ///< the znode was deleted
+};
+/// The handler of a watch event. GetAndWatch, ListAndWatch and ExistsAndWatch register it. If the
+/// reply arms the watch, the handler is called at most once, and only after the reply's handler
+/// has returned. Any other reply registers nothing. REQUIRES: the handler is not empty:
+/// implementations use an empty one for a cancelled watch.
+using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
+
+/// Sends getData with a watch. The reply has the members of a Get reply. If the status is `ok`, the
+/// watch is armed for the events `changed` and `deleted`. If the client has no READ permission, it
+/// watches the znode by an exists instead. The reply then has `unreadable` set, and no data. If the
+/// servers refuse the exists too, the status is `ok` nevertheless, without a stat (see
+/// Reply::is_without_stat()). Then no server has a watch: the client checks each second whether the
+/// znode exists, and reports only `deleted`.
+struct GetAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// Sends getChildren2 with a watch. The reply has the members of a ListChildren reply. If the
+/// status is `ok`, the watch is armed for `children` and `deleted`.
+struct ListAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// Sends exists with a watch. The reply has all members of a Get reply except data. The status `ok`
+/// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. But some servers
+/// send no events of a znode on which the client has no READ permission. If they refuse the exists,
+/// the status is `ok` as for a GetAndWatch without a stat, and `unreadable` is set.
+struct ExistsAndWatch {
+  std::string path;
+  OnWatchEvent on_event;
+};
+/// Sends multi{check(path, any version)}, a quorum operation that changes nothing. Both ok (the
+/// znode exists) and no_node (it does not) prove contact with the quorum.
+struct Check {
+  std::string path;
+};
+/// Sends sync, which the leader answers without a majority. It is not written to the servers'
+/// transaction logs. Reply: only the status.
+struct Sync {
+  std::string path;
+};
+/// Sends delete, with any version.
+struct Delete {
+  std::string path;
+};
+/// Sends multi{setData(path, "released"), delete(path)}. The setData notifies the watching
+/// contender that the holder has released.
+struct AnnounceAndDelete {
+  std::string path;
+};
+
+/// The operations of a transaction. `version` is the required data version; -1: any.
+namespace write {
+
+/// Creates a znode. An ephemeral znode belongs to the session on which the transaction is sent.
+struct Create {
+  std::string path;
+  std::string data = {};
+  bool ephemeral = false;
+  /// If true, the znode has the ACL of lock znodes, otherwise the ACL of parents.
+  bool contender = false;
+  /// If true, the servers append a sequence number to the path, and the reply has the name.
+  /// REQUIRES: at most one operation of the transaction is sequential.
+  bool sequential = false;
+  /// If true, the transaction is refused if the session's ephemeral znodes would have more than
+  /// half of ClientOptions::max_node_bytes. So such znodes leave room for lock znodes.
+  bool is_optional = false;
+};
+struct Set {
+  std::string path;
+  std::string data = {};
+  std::int32_t version = -1;
+};
+struct Remove {
+  std::string path;
+  std::int32_t version = -1;
+};
+struct CheckVersion {
+  std::string path;
+  std::int32_t version = -1;
+};
+
+}  // namespace write
+using Write = std::variant<write::Create, write::Set, write::Remove, write::CheckVersion>;
+
+/// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
+/// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
+/// and failed_operation has its index. The replies session_ended, auth_failed and closed do not say
+/// whether a transaction that was sent has been executed. Its writes can outlive the session,
+/// except ephemeral znodes. REQUIRES: a guard or at least one write.
+struct Transaction {
+  std::string guard;
+  std::vector<Write> writes;
+};
+
+}  // namespace request
+
+using Operation =
+    std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
+                 request::ListChildren, request::Get, request::GetAndWatch, request::Check,
+                 request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
+                 request::ExistsAndWatch, request::Transaction, request::Sync>;
+
+/// The two kinds of watch of a path. Each is set and removed separately. GetAndWatch and
+/// ExistsAndWatch share the kind `data`.
+enum class WatchKind : std::uint8_t { data, children };
+
+struct Watch {
+  std::string path;
+  WatchKind kind = WatchKind::data;
+  friend auto operator<=>(const Watch&, const Watch&) = default;
+};
+
+/// Returns whether `event` fires, and so ends, a watch of this kind on its path.
+constexpr bool concerns(request::WatchEvent event, WatchKind kind) noexcept {
+  switch (event) {
+    case request::WatchEvent::created:
+    case request::WatchEvent::changed: return kind == WatchKind::data;
+    case request::WatchEvent::children: return kind == WatchKind::children;
+    case request::WatchEvent::deleted: return true;
+  }
+  return false;
+}
+
+// Returns the transaction that a request consists of.
+
+inline request::Transaction as_transaction(request::Check request) {
+  return {.guard = std::move(request.path), .writes = {}};
+}
+
+inline request::Transaction as_transaction(request::Delete request) {
+  return {.guard = {}, .writes = {request::write::Remove{std::move(request.path)}}};
+}
+
+inline request::Transaction as_transaction(request::AnnounceAndDelete request) {
+  request::Transaction transaction;
+  transaction.writes.reserve(2);
+  transaction.writes.emplace_back(
+      request::write::Set{request.path, std::string(core::kReleasedData)});
+  transaction.writes.emplace_back(request::write::Remove{std::move(request.path)});
+  return transaction;
+}
+
+inline std::string& path_of(request::Write& write) {
+  return std::visit([](auto& w) -> std::string& { return w.path; }, write);
+}
+inline const std::string& path_of(const request::Write& write) {
+  return std::visit([](const auto& w) -> const std::string& { return w.path; }, write);
+}
+
+}  // namespace zklock::client
