@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <random>
 #include <utility>
+
+#include "zklock/client/port/test_seam.h"
 
 namespace zklock::client {
 
@@ -30,7 +34,13 @@ class Backoff {
   void reset() { next_ = min_; }
 
  private:
-  static std::function<double()> random_numbers();
+  static std::function<double()> random_numbers() {
+    TestSeam* const seam = test_seam();
+    const std::uint32_t seed = seam != nullptr ? seam->next_seed() : std::random_device{}();
+    return [engine = std::minstd_rand(seed)]() mutable {
+      return std::uniform_real_distribution<>(0, 1)(engine);
+    };
+  }
 
   const Milliseconds min_;
   const Milliseconds max_;
