@@ -2,7 +2,6 @@
 #include "zklock/release_request.h"
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -31,74 +30,7 @@ constexpr const char* kOperation = "request the release of";
 constexpr std::chrono::seconds kMostBetweenRounds{1};
 constexpr std::chrono::milliseconds kLeastBetweenRounds{50};
 
-/// The request znode that one call puts beside the contender's znode. It is deleted when the call
-/// ends. If a create is unanswered then, the znode is deleted again when the reply arrives.
-///
-/// Thread-safety: all members, from any thread. REQUIRES: the engine mutex is not held.
-class Marker {
- public:
-  Marker(const std::shared_ptr<detail::ClientCore>& core, std::string path)
-      : core_(core), path_(std::move(path)) {}
-
-  const std::string& path() const noexcept { return path_; }
-  /// One create of the znode. Exists until its reply was handled, or until no reply can come any
-  /// more.
-  class Creation {
-   public:
-    Creation(detail::EngineContext& core, std::shared_ptr<Marker> marker)
-        : marker_(std::move(marker)) {
-      const detail::EngineLock lock({core});
-      ++marker_->unanswered_;
-    }
-    Creation(const Creation&) = delete;
-    Creation& operator=(const Creation&) = delete;
-    ~Creation() { marker_->on_answered(session_); }
-    // If the outcome is unknown, the request znode may exist.
-    void on_created(const client::Reply& reply) {
-      if (reply.status == Status::ok || reply.status == Status::unknown) session_ = reply.session;
-    }
-
-   private:
-    const std::shared_ptr<Marker> marker_;
-    core::SessionId session_{};  ///< session that created the znode, or may have
-  };
-
-  void abandon(detail::EngineContext& core) {
-    const detail::EngineLock lock({core});
-    is_abandoned_ = true;
-    for (int i = 0; i < unanswered_; ++i) work_ = core.work().begin(work_);
-    remove(core, {});
-  }
-
- private:
-  void on_answered(core::SessionId session) noexcept {
-    const auto core = core_.lock();
-    if (!core) return;
-    const detail::EngineLock lock({*core});
-    if (session != core::SessionId{}) {
-      session_ = session;
-      if (is_abandoned_) remove(*core, work_);
-    }
-    assert(unanswered_ > 0);
-    --unanswered_;
-    core->work().end(work_);
-  }
-  void remove(detail::EngineContext& core, detail::BackgroundWork::Id work) {
-    core.cleaner().remove(session_, {.path = path_}, detail::Cleaner::Step::deleting, {}, work);
-  }
-
-  const std::weak_ptr<detail::ClientCore> core_;
-  const std::string path_;
-
-  // under the engine mutex
-  core::SessionId session_;  ///< session that created it, or may have
-  bool is_abandoned_ = false;
-  int unanswered_ = 0;  ///< creates without a reply
-  /// Has a part per unanswered create, once abandoned.
-  detail::BackgroundWork::Id work_{};
-};
-
-/// One call of request_release().
+/// One call of request_release(). Its request znode is deleted when the call ends.
 ///
 /// Thread-safety: none. Its callbacks run on any thread.
 class ReleaseRequest {
@@ -109,12 +41,18 @@ class ReleaseRequest {
         path_(path),
         target_(target),
         node_(path.child(target.text)),
-        marker_(std::make_shared<Marker>(core_,
-                                         path.child(core::release_request_node(target.sequence)))),
+        request_node_(path.child(core::release_request_node(target.sequence))),
         force_(force) {}
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
-  ~ReleaseRequest() { marker_->abandon(*core_); }
+  // A create without a reply may still be executed. The delete follows it on its session, so the
+  // servers execute the delete later.
+  ~ReleaseRequest() {
+    if (!may_have_created_) return;
+    const detail::EngineLock lock({*core_});
+    core_->cleaner().remove(core_->keeper().session(), {.path = request_node_},
+                            detail::Cleaner::Step::deleting);
+  }
 
   enum class Presence { deleted, existing, unknown };
 
@@ -134,12 +72,13 @@ class ReleaseRequest {
   /// there, if known. Throws Error.
   Presence put(Deadline limit) {
     const auto data = std::string(force_ ? core::kReleaseRequestForces : core::kReleaseRequestAsks);
-    const auto creation = std::make_shared<Marker::Creation>(*core_, marker_);
-    const client::Reply reply =
-        execute(request::write::Create{.path = marker_->path(), .data = data, .ephemeral = true},
-                limit, [creation](const client::Reply& created) { creation->on_created(created); });
+    const bool has_created = std::exchange(may_have_created_, true);  // until the reply
+    const client::Reply reply = execute(
+        request::write::Create{.path = request_node_, .data = data, .ephemeral = true}, limit);
+    may_have_created_ =
+        has_created || reply.status == Status::ok || reply.status == Status::unknown;
     if (reply.status != Status::node_exists || !force_) return outcome(reply);
-    return outcome(execute(request::write::Set{.path = marker_->path(), .data = data}, limit));
+    return outcome(execute(request::write::Set{.path = request_node_, .data = data}, limit));
   }
 
   /// Blocks until the contender's znode is deleted, but not longer than `longest` or `limit`.
@@ -173,13 +112,12 @@ class ReleaseRequest {
   }
 
  private:
-  client::Reply execute(request::Write write, Deadline limit,
-                        const detail::OnReply& on_reply = {}) {
+  client::Reply execute(request::Write write, Deadline limit) {
     core_->check_usable(kOperation, path_.str());
     const core::Instant began = core_->scheduler().now();
     std::vector<client::Operation> operations;
     operations.emplace_back(request::Transaction{node_, {std::move(write)}});
-    auto replies = detail::round_trip(*core_, limit, std::move(operations), on_reply);
+    auto replies = detail::round_trip(*core_, limit, std::move(operations));
     if (replies) return std::move(replies->front());
     throw Error(Errc::not_connected, kOperation, path_.str(), detail::no_reply_text(*core_, began));
   }
@@ -205,8 +143,9 @@ class ReleaseRequest {
   const core::LockPath path_;
   core::ZnodeName target_;
   std::string node_;
-  const std::shared_ptr<Marker> marker_;
+  const std::string request_node_;
   const bool force_;
+  bool may_have_created_ = false;  ///< a create may have been executed
 };
 
 /// Returns the contender that the request is for, or nullopt if none queues for the lock.
