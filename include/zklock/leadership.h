@@ -19,7 +19,7 @@
 namespace zklock {
 
 namespace detail {
-class ProclamationWriter;
+class Contender;
 class LeadershipState;
 }  // namespace detail
 
@@ -121,8 +121,7 @@ class ZKLOCK_EXPORT Leadership {
   friend class GuardedTransaction;
   explicit Leadership(std::shared_ptr<const detail::LeadershipState> leadership_state) noexcept
       : leadership_state_(std::move(leadership_state)) {}
-  ZKLOCK_HIDDEN std::shared_ptr<detail::ProclamationWriter> proclamation_writer(
-      const char* operation) const;
+  ZKLOCK_HIDDEN std::shared_ptr<detail::Contender> leader(const char* operation) const;
 
   std::shared_ptr<const detail::LeadershipState> leadership_state_;
 };

@@ -244,8 +244,8 @@ TEST_F(CandidateTest, CopyOfLeadership_EndsWithItAndRetainsToken) {
   const FencingToken token = leadership.token();
   const std::string node = leadership.node();
   const std::stop_token ended = copy.end_token();
-  const std::weak_ptr<detail::ProclamationWriter> writer =
-      candidate_->leadership_state()->proclamation_writer("proclaim");
+  const std::weak_ptr<detail::Contender> leader =
+      candidate_->leadership_state()->leader("proclaim");
   EXPECT_FALSE(ended.stop_requested());
   EXPECT_TRUE(copy.is_valid());
   candidate_->withdraw();
@@ -257,7 +257,7 @@ TEST_F(CandidateTest, CopyOfLeadership_EndsWithItAndRetainsToken) {
     EXPECT_EQ(each.node(), node);
   }
   EXPECT_EQ(lock_.world().ensemble().find(node), nullptr) << "keeping one keeps no leadership";
-  EXPECT_TRUE(writer.expired()) << "and no contender";
+  EXPECT_TRUE(leader.expired()) << "and no contender";
 }
 
 }  // namespace

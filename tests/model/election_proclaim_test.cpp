@@ -12,7 +12,7 @@
 #include "tests/model/election_fixture.h"
 #include "tests/model/lock_world.h"
 #include "zklock/core/proclamation.h"
-#include "zklock/recipes/election/proclamation_writer.h"
+#include "zklock/recipes/election/leadership_state.h"
 
 namespace zklock::model {
 namespace {
@@ -69,9 +69,9 @@ TEST(ElectionModel, ValueAbandoned_IsNotSentLater) {
     };
     // The create and the write fail, so both are sent again.
     election.world().fail_next(0, Kind::transaction, Status::unknown);
-    proclaiming = detail::PendingProclamation::start(
-        election.candidates[0]->leadership_state()->proclamation_writer("proclaim"), "a",
-        Deadline::never(), [](auto) {});
+    const auto leadership = election.candidates[0]->leadership_state();
+    proclaiming = detail::PendingProclamation::start(leadership->leader("proclaim"), leadership,
+                                                     "a", Deadline::never(), [](auto) {});
     election.world().run_all();
     clock.when_read = nullptr;
     if (withdrawn == reading) {

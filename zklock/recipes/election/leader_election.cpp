@@ -57,9 +57,7 @@ class ElectionCandidate final : public Candidate {
       closing_ = true;
       changed_.notify_all();
       if (thread_.get_id() == std::this_thread::get_id()) return;
-      lock.wait(changed_, Deadline::never(), [this] {
-        return thread_state_ == ThreadState::none || thread_state_ == ThreadState::over;
-      });
+      lock.wait(changed_, Deadline::never(), [this] { return !thread_.joinable() || returned_; });
       ended.swap(thread_);
     }
     if (ended.joinable()) ended.join();
@@ -80,48 +78,32 @@ class ElectionCandidate final : public Candidate {
     if (running_) running_->hold_ended(core().scheduler().now());
   }
 
-  /// Starts the thread if no call has started it, and it may still lead.
+  /// Starts the thread if no call has started it, and it may still lead. The thread waits for the
+  /// mutex. Throws std::system_error if the system provides no thread.
   void start_thread() {
-    {
-      EngineLock lock(entry());
-      lock.wait(changed_, Deadline::never(),
-                [this] { return thread_state_ != ThreadState::starting; });
-      if (closing_ || thread_state_ != ThreadState::none) return;
-      thread_state_ = ThreadState::starting;
-    }
-    std::thread started;
-    std::exception_ptr failure;
-    try {
-      auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
-      started = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    {
-      const EngineLock lock(entry());
-      thread_.swap(started);
-      thread_state_ = failure ? ThreadState::none : ThreadState::running;
-      changed_.notify_all();
-    }
-    if (failure) std::rethrow_exception(failure);
+    EngineLock lock(entry());
+    lock.permit_exceptions();  // nothing has changed
+    if (closing_ || thread_.joinable()) return;
+    auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
+    thread_ = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
   }
 
+  /// The life of the thread.
   void work() {
     while (const auto leadership_state = next())
       finished(leadership_state->attempt(), !lead(*leadership_state));
     // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
     const EngineLock lock(entry());
-    thread_state_ = ThreadState::over;
+    returned_ = true;
     changed_.notify_all();
   }
 
+  /// Blocks until a leadership begins, and returns it. Returns null if the election is closed.
   std::shared_ptr<LeadershipState> next() {
     EngineLock lock(entry());
-    const auto is_due = [this] {
-      return thread_state_ == ThreadState::running && (next_ || closing_);
-    };
-    lock.wait(changed_, Deadline::never(), is_due, std::chrono::hours(1));
+    lock.wait(
+        changed_, Deadline::never(), [this] { return next_ || closing_; }, std::chrono::hours(1));
     return std::exchange(next_, nullptr);
   }
 
@@ -176,14 +158,12 @@ class ElectionCandidate final : public Candidate {
     std::swap(last_failure_, failure);
   }
 
-  enum class ThreadState { none, starting, running, over };
-
   LeaderElection::Function function_;  // used only by the thread, once it runs
   client::Condition changed_;
 
   // under the engine mutex
-  ThreadState thread_state_ = ThreadState::none;
-  std::thread thread_;
+  std::thread thread_;     ///< joinable from its start until close_and_wait() joins it
+  bool returned_ = false;  ///< the thread is leaving work()
   std::shared_ptr<LeadershipState> next_;
   /// The call of the function, while it runs.
   RunningCallbacks::Call* running_ = nullptr;

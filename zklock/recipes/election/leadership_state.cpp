@@ -1,47 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/recipes/election/leadership_state.h"
 
+#include <string_view>
 #include <utility>
 
+#include "zklock/core/proclamation.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/engine/callback/completion.h"
 #include "zklock/engine/callback/lazy_stop_source.h"
-#include "zklock/error.h"
 
 namespace zklock {
 
 namespace detail {
+
+namespace write = client::request::write;
+
+namespace {
+
+/// Returns the path of the proclaimed znode beside the znode `own`.
+std::string node_beside(std::string_view own, const core::LockPath& path) {
+  const auto name = core::ZnodeName::parse(own.substr(own.rfind('/') + 1));
+  return path.child(core::proclamation_node(name->sequence));
+}
+
+/// Returns whether a create can succeed later, or has succeeded earlier.
+bool may_pass(Errc code) noexcept {
+  return code == Errc::node_exists || code == Errc::outcome_unknown || code == Errc::not_connected;
+}
+
+}  // namespace
+
+// ---- LeadershipState ----------------------------------------------------------------------------
 
 LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contender>& leader,
                                  Hold hold)
     : attempt_(attempt),
       token_(hold.token()),
       node_(leader->expose_node()),
+      proclaimed_node_(node_beside(node_, leader->path_context().path())),
       lost_(hold.loss_token()),
       requested_(hold.release_request_token()),
       core_(leader->path_context().core().weak_from_this()),
-      retained_writer_(std::make_shared<ProclamationWriter>(leader, node_)),
       hold_(std::move(hold)),
-      proclamation_writer_(retained_writer_) {}
+      leader_(leader) {}
 
 void LeadershipState::notify_loss(std::function<void()> on_loss) {
   on_loss_.emplace(lost_, OnLoss{std::move(on_loss)});
 }
 
 std::shared_ptr<void> LeadershipState::delay_delete() {
-  return retained_writer_->leader()->delay_delete();
+  return leader_.lock()->delay_delete();
 }
 
 void LeadershipState::release() noexcept {
   if (const auto reason = hold_.loss_reason()) loss_reason_ = static_cast<int>(*reason);
   hold_.release();
-  retained_writer_ = nullptr;
 }
 
-std::shared_ptr<ProclamationWriter> LeadershipState::proclamation_writer(
-    const char* operation) const {
+std::shared_ptr<Contender> LeadershipState::leader(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
-  auto writer = proclamation_writer_.lock();
-  if (writer && !ended_) return writer;
+  auto leader = leader_.lock();
+  if (leader && !ended_) return leader;
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
@@ -55,14 +74,14 @@ std::shared_ptr<EngineContext> LeadershipState::core(const char* operation) cons
 
 HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
-  const auto writer = proclamation_writer_.lock();
-  return writer ? writer->leader()->grant().state() : HoldState::lost;
+  const auto leader = leader_.lock();
+  return leader ? leader->grant().state() : HoldState::lost;
 }
 
 std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
   if (forked()) return std::nullopt;
-  const auto writer = proclamation_writer_.lock();
-  if (writer) return writer->leader()->grant().loss_reason();
+  const auto leader = leader_.lock();
+  if (leader) return leader->grant().loss_reason();
   std::atomic_thread_fence(std::memory_order_acquire);  // release() has stored the reason before
   const int reason = loss_reason_;
   if (reason == kNotLost) return std::nullopt;
@@ -71,13 +90,120 @@ std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
 
 LeaseClock::time_point LeadershipState::valid_until() const noexcept {
   if (ended_ || forked()) return LeaseClock::time_point::min();
-  const auto writer = proclamation_writer_.lock();
-  return writer ? writer->leader()->grant().valid_until() : LeaseClock::time_point::min();
+  const auto leader = leader_.lock();
+  return leader ? leader->grant().valid_until() : LeaseClock::time_point::min();
 }
 
 std::stop_token LeadershipState::end_token() const noexcept {
   if (over_.stop_requested() || state() != HoldState::lost) return over_.get_token();
   return stopped_token();
+}
+
+// ---- PendingProclamation ------------------------------------------------------------------------
+
+PendingProclamation::PendingProclamation(std::shared_ptr<Contender> leader,
+                                         std::shared_ptr<const LeadershipState> leadership,
+                                         std::string value, Deadline deadline, Done done)
+    : leader_(std::move(leader)),
+      leadership_(std::move(leadership)),
+      number_(leadership_->begin_proclamation()),
+      value_(std::move(value)),
+      deadline_(deadline),
+      done_(std::move(done)) {}
+
+std::shared_ptr<PendingProclamation> PendingProclamation::start(
+    std::shared_ptr<Contender> leader, std::shared_ptr<const LeadershipState> leadership,
+    std::string value, Deadline deadline, Done done) {
+  std::shared_ptr<PendingProclamation> proclaiming(new PendingProclamation(
+      std::move(leader), std::move(leadership), std::move(value), deadline, std::move(done)));
+  proclaiming->send();
+  return proclaiming;
+}
+
+GuardedWrites PendingProclamation::guarded(client::request::Write write) const {
+  return {.guards = {leader_}, .writes = {std::move(write)}, .operation = kOperation};
+}
+
+std::shared_ptr<GuardedCommit> PendingProclamation::commit(
+    const GuardedWrites& writes, std::optional<Error> PendingProclamation::*error) {
+  return GuardedCommit::make(writes, deadline_,
+                             [self = shared_from_this(), error](std::optional<Error> outcome) {
+                               self->on_answered(error, std::move(outcome));
+                             });
+}
+
+void PendingProclamation::send() {
+  const std::string& node = leadership_->proclaimed_node();
+  const core::Proclamation proclamation{leader_->grant().token(), value_};
+  const auto value = guarded(write::Set{.path = node, .data = proclamation.encode()});
+  std::shared_ptr<GuardedCommit> creating;
+  if (!GuardedCommit::refusal(value) && leader_->delete_with_node(node)) {
+    creating = commit(guarded(write::Create{.path = node, .data = {}, .ephemeral = true}),
+                      &PendingProclamation::not_created_);
+  }
+  const auto writing = commit(value, &PendingProclamation::not_written_);
+  bool withdrawn = false;
+  {
+    // Registered before they can be sent. So withdraw() reaches them, and nothing is sent after it.
+    const EngineLock lock(entry());
+    not_created_.reset();
+    outstanding_ = creating ? 2 : 1;
+    creating_ = creating;
+    writing_ = writing;
+    withdrawn = given_up_;
+  }
+  for (const auto& each : {creating, writing}) {
+    if (!each) continue;
+    if (withdrawn) each->withdraw();
+    each->begin();
+  }
+}
+
+void PendingProclamation::on_answered(std::optional<Error> PendingProclamation::*of,
+                                      std::optional<Error> error) {
+  bool again = false;
+  {
+    const EngineLock lock(entry());
+    this->*of = std::move(error);
+    if (--outstanding_ > 0) return;
+    const bool is_missing = not_written_ && not_written_->errc() == Errc::no_node &&
+                            not_written_->path() == leadership_->proclaimed_node();
+    if (is_missing && not_created_ && !may_pass(not_created_->errc())) {
+      not_written_ = not_created_;
+    } else if (is_missing && !given_up_ && leadership_->is_newest(number_)) {
+      again = --attempts_left_ > 0;
+    }
+    error = not_written_;
+  }
+  if (!again) return finish(std::move(error));
+  try {
+    send();
+  } catch (const Error& e) {
+    finish(e);
+  }
+}
+
+void PendingProclamation::finish(std::optional<Error> error) {
+  Done done;
+  {
+    const EngineLock lock(entry());
+    done = std::exchange(done_, nullptr);
+  }
+  assert(done);
+  done(std::move(error));
+}
+
+void PendingProclamation::withdraw() {
+  std::shared_ptr<GuardedCommit> creating;
+  std::shared_ptr<GuardedCommit> writing;
+  {
+    const EngineLock lock(entry());
+    given_up_ = true;
+    creating = creating_;
+    writing = writing_;
+  }
+  if (creating) creating->withdraw();
+  if (writing) writing->withdraw();
 }
 
 }  // namespace detail
@@ -86,7 +212,7 @@ using detail::PendingProclamation;
 
 namespace {
 
-constexpr const char* kProclaiming = "proclaim";
+constexpr const char* kProclaiming = PendingProclamation::kOperation;
 
 Error empty_leadership(const char* operation) {
   return Error(Errc::lock_lost, operation, "", "the Leadership object is empty");
@@ -123,16 +249,15 @@ std::string Leadership::node() const {
   return leadership_state_ ? leadership_state_->node() : std::string();
 }
 
-std::shared_ptr<detail::ProclamationWriter> Leadership::proclamation_writer(
-    const char* operation) const {
-  if (leadership_state_) return leadership_state_->proclamation_writer(operation);
+std::shared_ptr<detail::Contender> Leadership::leader(const char* operation) const {
+  if (leadership_state_) return leadership_state_->leader(operation);
   throw empty_leadership(operation);
 }
 
 void Leadership::proclaim(std::string value, Deadline deadline) const {
   detail::commit_and_wait([&](auto done) {
-    return PendingProclamation::start(proclamation_writer(kProclaiming), std::move(value), deadline,
-                                      std::move(done));
+    return PendingProclamation::start(leader(kProclaiming), leadership_state_, std::move(value),
+                                      deadline, std::move(done));
   });
 }
 
@@ -140,20 +265,21 @@ void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHand
   if (!leadership_state_) throw empty_leadership(kProclaiming);
   const auto core = leadership_state_->core(kProclaiming);
   detail::commit_and_notify(core, std::move(handler), [&](auto done) {
-    std::shared_ptr<detail::ProclamationWriter> writer;
+    std::shared_ptr<detail::Contender> leading;
     try {
-      writer = proclamation_writer(kProclaiming);
+      leading = leader(kProclaiming);
     } catch (const Error& error) {  // the leadership has ended
       return done(error);
     }
-    PendingProclamation::start(std::move(writer), std::move(value), deadline, std::move(done));
+    PendingProclamation::start(std::move(leading), leadership_state_, std::move(value), deadline,
+                               std::move(done));
   });
 }
 
 std::future<void> Leadership::async_proclaim(std::string value, Deadline deadline) const {
   return detail::commit_as_future([&](auto done) {
-    return PendingProclamation::start(proclamation_writer(kProclaiming), std::move(value), deadline,
-                                      std::move(done));
+    PendingProclamation::start(leader(kProclaiming), leadership_state_, std::move(value), deadline,
+                               std::move(done));
   });
 }
 

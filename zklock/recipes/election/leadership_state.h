@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cassert>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,10 +11,12 @@
 #include <string>
 
 #include "zklock/core/election_fsm.h"
+#include "zklock/deadline.h"
+#include "zklock/engine/guarded_commit.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/error.h"
 #include "zklock/hold.h"
 #include "zklock/leadership.h"
-#include "zklock/recipes/election/proclamation_writer.h"
 
 namespace zklock::detail {
 
@@ -54,16 +57,22 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// See Leadership::loss_reason().
   std::optional<LossReason> loss_reason() const noexcept;
   std::stop_token release_request_token() const noexcept { return requested_; }
-  /// Returns the writer of the znode in which this leader proclaims. Throws Error(lock_lost) if the
-  /// leadership has ended, or Error(forked). The error names `operation`.
-  std::shared_ptr<ProclamationWriter> proclamation_writer(const char* operation) const;
-
+  /// Returns the contender that leads. Throws Error(lock_lost) if the leadership has ended, or
+  /// Error(forked). The error names `operation`.
+  std::shared_ptr<Contender> leader(const char* operation) const;
   /// Returns the client. Its executor calls the handlers of proclaim(). Throws Error(closed) if the
   /// client was closed or destroyed, or Error(forked). The error names `operation`.
   std::shared_ptr<EngineContext> core(const char* operation) const;
-
   /// Returns the public object for this leadership.
   Leadership leadership() const { return Leadership(shared_from_this()); }
+
+  /// Returns the path of the znode in which this leader proclaims; see core/proclamation.h.
+  const std::string& proclaimed_node() const noexcept { return proclaimed_node_; }
+  /// Returns the number of a new proclamation. Numbers rise.
+  std::uint64_t begin_proclamation() const noexcept { return ++proclamations_; }
+  bool is_newest(std::uint64_t proclamation) const noexcept {
+    return proclamation == proclamations_;
+  }
 
  private:
   struct OnLoss {
@@ -80,23 +89,83 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const Attempt attempt_;
   const FencingToken token_;
   const std::string node_;
+  const std::string proclaimed_node_;
   const std::stop_token lost_;
   const std::stop_token requested_;
   const std::weak_ptr<EngineContext> core_;
   const ForkGuard fork_guard_;
   std::atomic<bool> ended_{false};
   std::stop_source over_;
+  mutable std::atomic<std::uint64_t> proclamations_{0};
 
-  /// Null after release(), and used only by it.
-  std::shared_ptr<ProclamationWriter> retained_writer_;
-  Hold hold_;  ///< empty after release()
-  /// Expired after release(). Queries reach the leader by it, without a mutex.
-  const std::weak_ptr<ProclamationWriter> proclamation_writer_;
+  Hold hold_;  ///< empty after release(), and used only by it
+  /// Expires after release(). Queries reach the leader by it, without a mutex.
+  const std::weak_ptr<Contender> leader_;
   static constexpr int kNotLost = -1;
   std::atomic<int> loss_reason_{kNotLost};  ///< set by release()
 
   // Last, so that it is destroyed first: no call begins after that.
   std::optional<std::stop_callback<OnLoss>> on_loss_;
+};
+
+/// The write of one value to the proclaimed znode. Two transactions are sent back to back, each
+/// guarded by the lock znode. The first creates the proclaimed znode. It usually fails, because
+/// that znode exists. The second writes the value. No call waits for the outcome of an earlier one.
+/// Yet values are written in the order of the calls, because only the newest call sends its
+/// transactions again. The proclaimed znode is deleted together with the lock znode, in one
+/// transaction. So no client sees the leader without the value that it has proclaimed.
+///
+/// | outcomes, when both are known                               | becomes                              |
+/// |-------------------------------------------------------------|--------------------------------------|
+/// | no proclaimed znode, and the first transaction has failed   | over: error of the first transaction |
+/// | with a permanent error                                      |                                      |
+/// | no proclaimed znode, in any other case: the first           | newest call: both are sent again; at |
+/// | transaction was lost, or another client deleted the znode   | most three times in all. Any other   |
+/// |                                                             | call: over, no_node                  |
+/// | anything else                                               | over: outcome of the second          |
+///
+/// Thread-safety: all members, from any thread.
+class PendingProclamation : public std::enable_shared_from_this<PendingProclamation> {
+ public:
+  using Done = GuardedCommit::Done;
+  static constexpr const char* kOperation = "proclaim";
+
+  /// See GuardedCommit::start(). REQUIRES: `leader` is the contender of `leadership`.
+  static std::shared_ptr<PendingProclamation> start(
+      std::shared_ptr<Contender> leader, std::shared_ptr<const LeadershipState> leadership,
+      std::string value, Deadline deadline, Done done);
+  /// Withdraws what has not been sent yet. `done` is still called.
+  void withdraw();
+
+ private:
+  PendingProclamation(std::shared_ptr<Contender> leader,
+                      std::shared_ptr<const LeadershipState> leadership, std::string value,
+                      Deadline deadline, Done done);
+
+  EngineLock::Entry entry() const noexcept { return {leader_->path_context().core()}; }
+  GuardedWrites guarded(client::request::Write write) const;
+  /// Returns a commit of `writes`. Its outcome goes to on_answered() with `error`.
+  std::shared_ptr<GuardedCommit> commit(const GuardedWrites& writes,
+                                        std::optional<Error> PendingProclamation::*error);
+  void send();
+  void on_answered(std::optional<Error> PendingProclamation::*of, std::optional<Error> error);
+  void finish(std::optional<Error> error);
+
+  const std::shared_ptr<Contender> leader_;
+  const std::shared_ptr<const LeadershipState> leadership_;
+  const std::uint64_t number_;  ///< of this call, among those of the leadership
+  const std::string value_;
+  const Deadline deadline_;
+
+  // under the engine mutex
+  Done done_;
+  int attempts_left_ = 3;
+  bool given_up_ = false;
+  int outstanding_ = 0;  ///< transactions whose outcomes are awaited
+  std::optional<Error> not_created_;
+  std::optional<Error> not_written_;
+  std::shared_ptr<GuardedCommit> creating_;  ///< null: the leader does not lead any more
+  std::shared_ptr<GuardedCommit> writing_;
 };
 
 }  // namespace zklock::detail

@@ -73,7 +73,7 @@ GuardedTransaction& GuardedTransaction::also_guarded_by(const Hold& hold) {
 }
 
 GuardedTransaction& GuardedTransaction::also_guarded_by(const Leadership& leadership) {
-  return guard(leadership.proclamation_writer(kGuarding)->leader());
+  return guard(leadership.leader(kGuarding));
 }
 
 GuardedTransaction& GuardedTransaction::guard(std::shared_ptr<detail::Contender> holder) {
