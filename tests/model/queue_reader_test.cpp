@@ -17,7 +17,7 @@
 #include "tests/model/scripted_coordinator.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
-#include "zklock/recipes/locks/blocked_by.h"
+#include "zklock/recipes/locks/lock_handle.h"
 
 namespace zklock::detail {
 namespace {
@@ -326,15 +326,19 @@ TEST_F(QueueReader, FirstHolder_IsReadWithOneGet) {
   core->close();
 }
 
+LockState blocked_by(std::shared_ptr<PathLock> refused, Deadline deadline) {
+  return LockHandle::refused(std::move(refused)).blocked_by(deadline);
+}
+
 TEST_F(QueueReader, BlockedBy_ThrowsNoError) {
   const LockState empty;
-  EXPECT_EQ(read_blocked_by(nullptr, Deadline::never()), empty);
+  EXPECT_EQ(blocked_by(nullptr, Deadline::never()), empty);
   for (const Status status : {Status::no_auth, Status::closed}) {
     const auto core = client({answer(status)});
     const auto path_lock = core->path_lock(core::LockPath("/a"));
-    EXPECT_TRUE(ends([&] { EXPECT_EQ(read_blocked_by(path_lock, Deadline::never()), empty); }));
+    EXPECT_TRUE(ends([&] { EXPECT_EQ(blocked_by(path_lock, Deadline::never()), empty); }));
     core->close();
-    EXPECT_EQ(read_blocked_by(path_lock, Deadline::never()), empty) << "the client is closed";
+    EXPECT_EQ(blocked_by(path_lock, Deadline::never()), empty) << "the client is closed";
   }
 }
 
@@ -342,8 +346,8 @@ TEST_F(QueueReader, BlockedBy_ThrowsNoError) {
 TEST_F(QueueReader, BlockedBy_PassedDeadlineSendsNothing) {
   const auto core = client({answer(Status::ok, {"lock-0000000001"}), answer(Status::ok)});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_EQ(read_blocked_by(path_lock, Deadline::passed()), LockState());
-  EXPECT_TRUE(ends([&] { EXPECT_EQ(read_blocked_by(path_lock, Deadline::never()).holding, 1U); }));
+  EXPECT_EQ(blocked_by(path_lock, Deadline::passed()), LockState());
+  EXPECT_TRUE(ends([&] { EXPECT_EQ(blocked_by(path_lock, Deadline::never()).holding, 1U); }));
   core->close();
 }
 

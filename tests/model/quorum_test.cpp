@@ -14,7 +14,6 @@
 #include "tests/model/lock_world.h"
 #include "zklock/recipes/composite/composite.h"
 #include "zklock/recipes/composite/composite_call.h"
-#include "zklock/recipes/composite/path_part_lock.h"
 
 namespace zklock::model {
 namespace {
@@ -50,10 +49,8 @@ class QuorumModel : public ::testing::Test {
     std::vector<Composite::Part> parts;
     for (std::size_t i = 0; i < kEnsembles; ++i) {
       const core::LockPath path("/ensemble-" + std::to_string(i));
-      parts.push_back(
-          {std::make_unique<detail::PathPartLock>(lock_.core(i), path, core::QueueRule::mutex(),
-                                                  0ms, detail::LockEventSink(nullptr, i)),
-           i});
+      parts.push_back(std::make_unique<detail::PathPartLock>(
+          lock_.core(i), path, core::QueueRule::mutex(), 0ms, detail::LockEventSink(nullptr, i)));
     }
     composite_ = std::make_shared<Composite>(std::move(parts), rule);
   }
@@ -67,12 +64,8 @@ class QuorumModel : public ::testing::Test {
                                                           .granted = outcome.granted,
                                                           .held = std::move(outcome.held),
                                                           .error = {}};
-                                                try {
-                                                  if (outcome.error)
-                                                    std::rethrow_exception(outcome.error);
-                                                } catch (const Error& e) {
-                                                  end.error = e.errc();
-                                                }
+                                                if (outcome.error)
+                                                  end.error = outcome.error->errc();
                                                 *ended = std::move(end);
                                               }});
     return ended;

@@ -2,13 +2,20 @@
 #include "zklock/recipes/composite/composite.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "zklock/core/status.h"
 #include "zklock/engine/callback/post_or_run.h"
+#include "zklock/engine/client_core.h"
+#include "zklock/engine/contender.h"
+#include "zklock/engine/pending_acquire.h"
+#include "zklock/engine/queue_reader.h"
+#include "zklock/engine/session/fork_guard.h"
 #include "zklock/error.h"
+#include "zklock/recipes/locks/shared_permit_count.h"
 
 namespace zklock::detail {
 
@@ -39,23 +46,86 @@ bool clears_mark(core::Status status) noexcept {
 
 }  // namespace
 
+// ---- PathPartLock -------------------------------------------------------------------------------
+
+PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path, core::QueueRule rule,
+                           std::chrono::milliseconds lock_delay, LockEventSink event_sink,
+                           std::string_view label)
+    : path_lock_(core.path_lock(path)),
+      rule_(rule),
+      lock_delay_(lock_delay),
+      event_sink_(std::move(event_sink)),
+      metrics_(core.metrics_of(label)) {
+  path_lock_->attach();
+}
+
+PathPartLock::~PathPartLock() {
+  if (core().forked()) {
+    keep_for_ever(path_lock_);
+    keep_for_ever(event_sink_.listener);
+  } else {
+    path_lock_->detach();
+  }
+}
+
+std::shared_ptr<PendingAcquire> PathPartLock::acquire(AcquireRequest request) {
+  request.rule = rule_;
+  request.kind = count_kind(request.kind);
+  request.event_sink = event_sink_;
+  request.lock_delay = lock_delay_;
+  request.metrics = {&metrics_};
+  return PendingAcquire::start(path_lock_, std::move(request), {});
+}
+
+core::CountKind PathPartLock::count_kind(core::CountKind kind) const noexcept {
+  return is_reader() ? core::as_shared(kind) : kind;
+}
+
+bool PathPartLock::unlock(const Owner& owner) {
+  // ReentryCounter has only exclusive counts.
+  const bool may_nest = !is_reader() && owner == Owner::this_thread();
+  if (may_nest && path_lock_->unlock_nested()) return true;
+  return path_lock_->unlock(owner, count_kind(core::CountKind::lock), rule_.access);
+}
+
+int PathPartLock::count(const Owner& owner) const {
+  const core::Ownership all = ownership(owner);
+  return is_reader() ? all.count() - all.exclusive_count() : all.exclusive_count();
+}
+
+std::vector<Participant> PathPartLock::participants(const TimeLimit& limit) const {
+  const std::int32_t total =
+      rule_.shares_count() ? read_permit_count(*path_lock_, rule_.total, limit) : 0;
+  return read_participants(path_lock_, limit, total);
+}
+
+bool PathPartLock::has_contact(const Owner& owner) {
+  {
+    const EngineLock lock(path_lock_->entry());
+    if (!core().keeper().has_contact()) return false;
+  }
+  return !path_lock_->node_of(owner).empty();
+}
+
+// ---- Composite ----------------------------------------------------------------------------------
+
 Composite::Composite(std::vector<Part> parts, const Rule& rule)
     : parts_(std::move(parts)), rule_(rule), unreachable_(parts_.size()) {}
 
 std::string Composite::paths() const {
   std::set<std::string> names;
-  for (const Part& part : parts_) names.insert(part.lock->path());
+  for (const Part& part : parts_) names.insert(part->path());
   return join(names);
 }
 
 bool Composite::forked() const noexcept {
-  return std::ranges::any_of(parts_, [](const Part& p) { return p.lock->core().forked(); });
+  return std::ranges::any_of(parts_, [](const Part& p) { return p->core().forked(); });
 }
 
 void Composite::check_usable(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, paths());
   const auto closed =
-      std::ranges::count_if(parts_, [](const Part& p) { return p.lock->core().closed(); });
+      std::ranges::count_if(parts_, [](const Part& p) { return p->core().closed(); });
   if (static_cast<std::size_t>(closed) > parts_.size() - rule_.needed) {
     throw Error(Errc::closed, operation, paths());
   }
@@ -63,7 +133,7 @@ void Composite::check_usable(const char* operation) const {
 
 void Composite::unlock_at_thread_exit() {
   if (!all_needed()) call_at_thread_exit(shared_from_this());
-  for (const Part& part : parts_) part.lock->unlock_at_thread_exit();
+  for (const Part& part : parts_) part->unlock_at_thread_exit();
 }
 
 void Composite::locked(const Owner& owner, std::vector<std::size_t> taken) {
@@ -107,7 +177,7 @@ void Composite::unlock(const Owner& owner) {
 
 int Composite::count(const Owner& owner) const {
   std::vector<int> counts;
-  for (const Part& part : parts_) counts.push_back(part.lock->count(owner));
+  for (const Part& part : parts_) counts.push_back(part->count(owner));
   const auto weakest = counts.begin() + static_cast<std::ptrdiff_t>(rule_.needed - 1);
   std::ranges::nth_element(counts, weakest, std::ranges::greater());
   return *weakest;
@@ -142,33 +212,23 @@ bool Composite::enough_reachable() const {
 }
 
 void Composite::post(std::function<void()> task) {
-  const auto open =
-      std::ranges::find_if(parts_, [](const Part& p) { return !p.lock->core().closed(); });
-  auto& core = (open != parts_.end() ? *open : parts_.front()).lock->core();
+  const auto open = std::ranges::find_if(parts_, [](const Part& p) { return !p->core().closed(); });
+  auto& core = (open != parts_.end() ? *open : parts_.front())->core();
   post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
 }
 
-void Composite::call_began(CallId call, std::function<void()> end) {
+std::stop_token Composite::closing() {
   const client::MutexLock guard(mutex_);
-  calls_.emplace(call, std::move(end));
-}
-
-void Composite::call_ended(CallId call) noexcept {
-  std::function<void()> end;  // destroyed with no lock held
-  const client::MutexLock guard(mutex_);
-  const auto found = calls_.find(call);
-  if (found == calls_.end()) return;
-  end = std::move(found->second);
-  calls_.erase(found);
+  return closing_.get_token();
 }
 
 void Composite::close() {
-  std::map<CallId, std::function<void()>> calls;
+  std::stop_source closing;
   {
     const client::MutexLock guard(mutex_);
-    calls.swap(calls_);
+    std::swap(closing, closing_);
   }
-  for (const auto& [id, end] : calls) end();
+  closing.request_stop();
   if (rule_.listener) rule_.listener->remove();
 }
 

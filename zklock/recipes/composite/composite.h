@@ -6,22 +6,89 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "zklock/client/port/mutex.h"
 #include "zklock/core/hold_limit.h"
+#include "zklock/core/lock_path.h"
+#include "zklock/core/ownership.h"
+#include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/serial_listener.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/thread_exit.h"
+#include "zklock/engine/time_limit.h"
 #include "zklock/owner.h"
-#include "zklock/recipes/composite/path_part_lock.h"
+#include "zklock/participant.h"
 
 namespace zklock::detail {
+
+class ClientCore;
+
+/// A reentrant lock as a part of a composite: a mutex, a writer, a reader or some permits. It
+/// shares counts and queue with the other locks on its path. Outcomes are passed to a callback.
+///
+/// The callback runs within acquire(), or on the thread that handles the reply. It does not run on
+/// the user's executor: a blocking acquire on the executor's only thread would never return.
+///
+/// Thread-safety: all members, from any thread.
+class PathPartLock {
+ public:
+  /// `lock_delay`: only exclusive access has one. `label`: of the composite, for the metrics.
+  PathPartLock(ClientCore& core, const core::LockPath& path, core::QueueRule rule,
+               std::chrono::milliseconds lock_delay, LockEventSink event_sink,
+               std::string_view label = {});
+  ~PathPartLock();
+  PathPartLock(const PathPartLock&) = delete;
+  PathPartLock& operator=(const PathPartLock&) = delete;
+
+  /// Requests one hold or lock() for the owner, also a nested one. Sets the members of `request` that
+  /// this part decides: the rule, the lock delay, the sink of the events and the metrics. The kind
+  /// is `lock` or `hold`; see count_kind(). The caller can cancel the call that it returns; `done` is
+  /// called in that case too. Throws Error(closed). Then `done` is not called.
+  std::shared_ptr<PendingAcquire> acquire(AcquireRequest request);
+  /// Releases one lock() of `owner`. Returns false if `owner` has none.
+  bool unlock(const Owner& owner);
+  /// Returns the kind of the count that this part gives to a lock() or a hold of the whole.
+  core::CountKind count_kind(core::CountKind kind) const noexcept;
+  /// Returns the counts of `owner` if it has a valid hold, otherwise 0. A reader has the shared
+  /// counts, and any other part the exclusive ones.
+  int count(const Owner& owner) const;
+  /// Returns whether `owner` has a valid hold with one count of any kind.
+  bool holds_once(const Owner& owner) const { return ownership(owner).count() == 1; }
+  /// Returns whether `owner` has a znode in the queue, and the ensemble's leader has answered the
+  /// client recently.
+  bool has_contact(const Owner& owner);
+  /// Returns the contenders of the path; see read_participants().
+  std::vector<Participant> participants(const TimeLimit& limit) const;
+  /// Arranges that the locks of the calling thread are released when the thread ends.
+  void unlock_at_thread_exit() { call_at_thread_exit(path_lock_); }
+
+  EngineContext& core() noexcept { return path_lock_->core(); }
+  const std::shared_ptr<PathLock>& path_lock() const noexcept { return path_lock_; }
+  const std::string& path() const noexcept { return path_lock_->path().str(); }
+  /// Returns the index of the part in the caller's order.
+  std::size_t index() const noexcept { return event_sink_.part_index; }
+
+ private:
+  bool is_reader() const noexcept { return rule_.access == Access::shared; }
+  core::Ownership ownership(const Owner& owner) const {
+    return path_lock_->ownership(owner, rule_.access);
+  }
+
+  const std::shared_ptr<PathLock> path_lock_;
+  const core::QueueRule rule_;
+  const std::chrono::milliseconds lock_delay_;
+  const LockEventSink event_sink_;
+  LabelMetrics& metrics_;
+};
 
 /// The parts of a MultiMutex or a QuorumMutex, in the order in which all processes acquire them,
 /// and the state that outlives a call. The parts can belong to several clients, so a composite has
@@ -30,13 +97,10 @@ namespace zklock::detail {
 /// Thread-safety: all members, from any thread. REQUIRES: made by std::make_shared.
 class Composite : public ThreadExitListener, public std::enable_shared_from_this<Composite> {
  public:
-  struct Part {
-    std::unique_ptr<PathPartLock> lock;
-    std::size_t index = 0;  ///< index in the caller's order
-  };
+  using Part = std::unique_ptr<PathPartLock>;
   struct Rule {
     std::size_t needed = 1;
-    bool queue_again = true;  ///< see PathPartLock::Request
+    bool queue_again = true;  ///< see AcquireRequest
     core::HoldLimit limit = {};
     std::shared_ptr<LockListener> listener = {};  ///< gets the events of all parts; null: none
     /// How long a part may be unreachable before it is skipped. Set only if not all parts are
@@ -49,8 +113,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
 
   const Rule& rule() const noexcept { return rule_; }
   std::size_t size() const noexcept { return parts_.size(); }
-  PathPartLock& part(std::size_t i) const { return *parts_.at(i).lock; }
-  std::size_t part_index(std::size_t i) const { return parts_.at(i).index; }
+  PathPartLock& part(std::size_t i) const { return *parts_.at(i); }
   /// Returns the paths for error texts, each path once.
   std::string paths() const;
 
@@ -83,15 +146,10 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Runs `task` as a user callback of the first client that is open. Does not block.
   void post(std::function<void()> task);
 
-  /// Identifies a call that is in flight.
-  enum class CallId : std::uint64_t {};
-  /// Returns a higher id for each later call.
-  CallId next_call() noexcept { return CallId{++last_call_}; }
-  /// Adds a call that is in flight. `end` ends it with Error(closed); it is called at most once, by
-  /// close(), with no lock held.
-  void call_began(CallId call, std::function<void()> end);
-  void call_ended(CallId call) noexcept;
-  /// Ends the calls that are in flight, and removes the listener.
+  /// Returns the token that the next close() stops. A call that began before then ends.
+  std::stop_token closing();
+  /// Ends the calls that are in flight, and removes the listener: the public object is being
+  /// destroyed.
   void close();
 
   void thread_exits(Owner owner) noexcept override;
@@ -108,11 +166,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// made when the part was marked.
   std::vector<std::atomic<std::uint64_t>> unreachable_;
 
-  std::atomic<std::uint64_t> last_call_{0};
-
   client::Mutex mutex_;
-  /// The calls in flight, in the order in which they began.
-  std::map<CallId, std::function<void()>> calls_ ZKLOCK_GUARDED_BY(mutex_);
+  std::stop_source closing_ ZKLOCK_GUARDED_BY(mutex_);
   /// The parts of each lock() that has not been unlocked yet. Unused if all parts are needed.
   std::unordered_map<Owner, std::vector<std::vector<std::size_t>>> locked_
       ZKLOCK_GUARDED_BY(mutex_);

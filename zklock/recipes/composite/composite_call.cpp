@@ -3,15 +3,17 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
+#include <string>
 #include <utility>
 
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
-#include "zklock/error.h"
 
 namespace zklock::detail {
 
 using core::CompositeEffect;
+using core::CompositeState;
 using core::PartAnswer;
 
 namespace {
@@ -21,6 +23,10 @@ constexpr const char* kSkippedUnreachable =
     "its servers";
 constexpr const char* kSkippedDisconnected =
     "the ensemble was skipped: its client has no connection; check its servers";
+
+std::string ms(core::Duration d) {
+  return std::to_string(std::chrono::ceil<std::chrono::milliseconds>(d).count()) + " ms";
+}
 
 }  // namespace
 
@@ -33,42 +39,25 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
             .queue_again = composite_->rule().queue_again,
             .persists = composite_->rule().part_timeout && !request_.time_limit.is_endless()}),
       taken_(composite_->size()),
-      errors_(composite_->size()) {}  // NOLINT(bugprone-throw-keyword-missing): throws none
+      errors_(composite_->size()) {}
 
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
-                                                    CompositeRequest request) {
+                                                    CompositeRequest request) noexcept {
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
-  call->begin();
-  return call;
-}
-
-void CompositeCall::begin() noexcept {
-  const std::stop_token& stop = request_.stop;
-  const bool stopped = stop.stop_requested();
-  // Until process_events(), events of other threads are only appended behind this one.
-  post([stopped](CompositeCall& c) { c.carry_out(stopped ? c.fsm_.stop() : c.fsm_.start()); });
-  composite_->call_began(id_, [weak = weak_from_this()] {
-    if (const auto alive = weak.lock()) alive->close();
+  call->on_close_.emplace(call->composite_->closing(), call->poster([](CompositeCall& c) {
+    c.closed_ = true;
+    c.carry_out(c.fsm_.stop());
+  }));
+  call->on_stop_.emplace(call->request_.stop, [weak = std::weak_ptr(call)] {
+    if (const auto alive = weak.lock()) alive->cancel();
   });
-  if (stop.stop_possible() && !stopped) on_stop_.emplace(stop, Cancel{weak_from_this()});
-  process_events();
+  call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  return call;
 }
 
 void CompositeCall::cancel() noexcept {
   if (composite_->forked()) return;
   post([](CompositeCall& c) { c.carry_out(c.fsm_.stop()); });
-}
-
-void CompositeCall::close() {
-  post([](CompositeCall& c) {
-    c.closed_ = true;
-    c.carry_out(c.fsm_.stop());
-  });
-}
-
-void CompositeCall::LossCheck::operator()() const {
-  const auto alive = call.lock();
-  if (alive && !alive->composite_->forked()) alive->post([](CompositeCall&) {});
 }
 
 // ---- the queue of events ------------------------------------------------------------------------
@@ -79,34 +68,34 @@ void CompositeCall::post(Event event) {
     events_.push_back(std::move(event));
     if (std::exchange(processing_, true)) return;
   }
-  process_events();
-}
-
-void CompositeCall::process_events() {
   const auto self = shared_from_this();
-  Event next;
-  while (take_event(next)) {
+  while (const Event next = take_event()) {
     check_losses();
     next(*this);
   }
 }
 
-bool CompositeCall::take_event(Event& event) noexcept {
-  event = nullptr;
+CompositeCall::Event CompositeCall::take_event() {
   const client::MutexLock guard(composite_->mutex_);
-  assert(processing_);
   processing_ = !events_.empty();
-  if (!processing_) return false;
-  event = std::move(events_.front());
+  if (!processing_) return nullptr;
+  Event event = std::move(events_.front());
   events_.pop_front();
-  return true;
+  return event;
+}
+
+std::function<void()> CompositeCall::poster(Event event) {
+  return [weak = weak_from_this(), event = std::move(event)] {
+    const auto alive = weak.lock();
+    if (alive && !alive->composite_->forked()) alive->post(event);
+  };
 }
 
 // ---- driving the rule ---------------------------------------------------------------------------
 
 void CompositeCall::check_losses() {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i] && taken_[i]->outcome.contender->grant().state() == HoldState::lost) {
+    if (taken_[i] && taken_[i]->contender->grant().state() == HoldState::lost) {
       carry_out(fsm_.on_part_lost(i));
     }
   }
@@ -127,9 +116,8 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
     case CompositeEffect::Kind::grant: grant(); return;
     case CompositeEffect::Kind::end: {
       if (!closed_) return finish({});
-      const Error error(Errc::closed, "lock", composite_->paths(),
-                        "the mutex was destroyed meanwhile");
-      return finish({.error = std::make_exception_ptr(error)});
+      return finish({.error = Error(Errc::closed, "lock", composite_->paths(),
+                                    "the mutex was destroyed meanwhile")});
     }
     case CompositeEffect::Kind::fail_lost: finish({.error = lost_error(effect.part)}); return;
     case CompositeEffect::Kind::fail: finish({.error = failure()}); return;
@@ -140,26 +128,18 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   ++request_count_;
   in_flight_ = nullptr;
   PathPartLock& lock = composite_->part(part);
-  const auto taken = std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); });
-  const bool spare = static_cast<std::size_t>(taken) >= composite_->rule().needed;
   const bool dispensable = composite_->rule().part_timeout.has_value();
-  const bool connected = lock.core().keeper().is_connected();
-  const bool passed_over = composite_->is_unreachable(part) &&
-                           (!request_.time_limit.waits() ||
-                            (composite_->enough_reachable() && !fsm_.requests_every_part()));
-  if (dispensable && (passed_over || (spare && !connected))) {
-    const Error error(Errc::not_connected, "lock", lock.path(),
-                      connected ? kSkippedUnreachable : kSkippedDisconnected);
-    post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
-      c.on_failed(part, cause, PartAnswer::skipped);
-    });
-    return;
+  if (const char* const why = dispensable ? reason_to_skip(part) : nullptr) {
+    return post_failure(part, Error(Errc::not_connected, "lock", lock.path(), why),
+                        PartAnswer::skipped);
   }
   spare_ = request_.time_limit.waits() && is_single_attempt;
   last_contact_ = lock.core().scheduler().now();
-  if (dispensable) part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
+  if (dispensable) {
+    part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
+    schedule_check(request_count_);
+  }
   try {
-    if (dispensable) schedule_check(request_count_);
     in_flight_ = lock.acquire(
         {.owner = request_.owner,
          .time_limit = is_single_attempt ? TimeLimit::single_attempt() : request_.time_limit,
@@ -169,46 +149,102 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
          .bound = request_.bound,
          .texts = request_.texts,
          .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
-           self->post([part, outcome = std::move(outcome)](CompositeCall& c) mutable {
-             c.on_answered(part, std::move(outcome));
+           self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
+             c.on_answered(part, outcome);
            });
          }});
   } catch (const Error& error) {
     cancel_check();
-    post([part, cause = std::make_exception_ptr(error)](CompositeCall& c) {
-      c.on_failed(part, cause, PartAnswer::failed);
-    });
+    post_failure(part, error, PartAnswer::failed);
   }
 }
 
-void CompositeCall::on_answered(std::size_t part, AcquireOutcome outcome) {
+const char* CompositeCall::reason_to_skip(std::size_t part) const {
+  const bool connected = composite_->part(part).core().keeper().is_connected();
+  const bool spare = count_taken() >= composite_->rule().needed;
+  const bool passed_over = composite_->is_unreachable(part) &&
+                           (!request_.time_limit.waits() ||
+                            (composite_->enough_reachable() && !fsm_.requests_every_part()));
+  if (!passed_over && (!spare || connected)) return nullptr;
+  return connected ? kSkippedUnreachable : kSkippedDisconnected;
+}
+
+void CompositeCall::on_answered(std::size_t part, const AcquireOutcome& outcome) {
   assert(!fsm_.is_over());  // otherwise a grant would be retained for ever
   cancel_check();
   if (outcome.error) {
     const bool out = outcome.error->errc() == Errc::not_connected;
-    return on_failed(part, std::make_exception_ptr(*outcome.error),
-                     out ? PartAnswer::unreachable : PartAnswer::failed);
+    return on_failed(part, *outcome.error, out ? PartAnswer::unreachable : PartAnswer::failed);
   }
   if (!outcome.contender) return carry_out(fsm_.on_part_answered(PartAnswer::none, late()));
   composite_->set_reachable(part);
-  errors_[part] = nullptr;
+  errors_[part].reset();
   assert(!taken_[part]);
-  taken_[part] = Taken{std::move(outcome), nullptr};
-  const std::stop_token lost = taken_[part]->outcome.contender->grant().loss_token();
-  taken_[part]->on_loss =
-      std::make_unique<std::stop_callback<LossCheck>>(lost, LossCheck{weak_from_this()});
+  taken_[part] = Taken{outcome.contender, nullptr};
+  // The event does nothing itself: check_losses() precedes each event.
+  taken_[part]->on_loss = std::make_unique<OnStop>(outcome.contender->grant().loss_token(),
+                                                   poster([](CompositeCall&) {}));
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
-void CompositeCall::on_failed(std::size_t part, std::exception_ptr error, core::PartAnswer how) {
-  errors_[part] = std::move(error);
+void CompositeCall::on_failed(std::size_t part, const Error& error, PartAnswer how) {
+  errors_[part] = error;
   if (how == PartAnswer::unreachable) composite_->set_unreachable(part);
   carry_out(fsm_.on_part_answered(how, late()));
+}
+
+void CompositeCall::post_failure(std::size_t part, const Error& error, PartAnswer how) {
+  post([part, error, how](CompositeCall& c) { c.on_failed(part, error, how); });
 }
 
 bool CompositeCall::late() const {
   auto& core = composite_->part(fsm_.requested_part()).core();
   return request_.time_limit.deadline().has_passed(core.scheduler().now());
+}
+
+// ---- reachability -------------------------------------------------------------------------------
+
+core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t parts_left) const {
+  const core::Duration most = *composite_->rule().part_timeout;
+  const Deadline deadline = request_.time_limit.deadline();
+  if (deadline.is_never()) return most;
+  const auto share = (deadline.at() - now) / static_cast<core::Duration::rep>(parts_left);
+  return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
+}
+
+void CompositeCall::schedule_check(std::uint64_t request) {
+  auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
+  core::Instant due = scheduler.now() + part_timeout_ / 4;
+  if (spare_) due = std::min(due, request_.time_limit.deadline().at());
+  check_timer_ =
+      scheduler.at(due, poster([request](CompositeCall& c) { c.check_reachability(request); }));
+}
+
+void CompositeCall::cancel_check() {
+  auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
+  scheduler.cancel(std::exchange(check_timer_, {}));
+}
+
+void CompositeCall::check_reachability(std::uint64_t request) {
+  if (request != request_count_ || fsm_.state() != CompositeState::requesting) return;
+  // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
+  // call is checked here.
+  if (spare_ && late()) return carry_out(fsm_.on_part_timed_out());
+  const std::size_t part = fsm_.requested_part();
+  PathPartLock& lock = composite_->part(part);
+  const auto now = lock.core().scheduler().now();
+  if (lock.has_contact(request_.owner)) {
+    last_contact_ = now;
+    errors_[part].reset();  // from an earlier round
+  } else if (now - last_contact_ >= part_timeout_) {
+    composite_->set_unreachable(part);
+    errors_[part] =
+        Error(Errc::not_connected, "lock", lock.path(),
+              "no answer from the ensemble within " + ms(part_timeout_) +
+                  "; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout");
+    return carry_out(fsm_.on_part_timed_out());
+  }
+  schedule_check(request);
 }
 
 // ---- the end ------------------------------------------------------------------------------------
@@ -217,14 +253,14 @@ void CompositeCall::drop(std::size_t part) {
   auto taken = std::exchange(taken_[part], std::nullopt);
   if (!taken) return;
   taken->on_loss.reset();
-  taken->outcome.contender->release(composite_->part(part).count_kind(request_.kind));
+  taken->contender->release(composite_->part(part).count_kind(request_.kind));
 }
 
 // The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
 // If the owner already held the part, that hold's time continues.
 void CompositeCall::start_hold_limit_of(std::size_t part) {
   if (!request_.limit.longest || !composite_->part(part).holds_once(request_.owner)) return;
-  taken_[part]->outcome.contender->renew(request_.limit.longest);
+  taken_[part]->contender->renew(request_.limit.longest);
 }
 
 void CompositeCall::grant() {
@@ -252,50 +288,45 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
   for (const std::size_t i : indices) {
     const auto taken = std::exchange(taken_[i], std::nullopt);
     const core::CountKind kind = composite_->part(i).count_kind(core::CountKind::hold);
-    parts.push_back({.hold = taken->outcome.contender->make_hold(kind),
+    parts.push_back({.hold = taken->contender->make_hold(kind),
                      .core = composite_->part(i).core().shared_from_this(),
-                     .index = composite_->part_index(i)});
+                     .index = composite_->part(i).index()});
   }
   return parts;
 }
 
 void CompositeCall::finish(CompositeOutcome outcome) {
   assert(request_.done);
-  assert(std::ranges::none_of(taken_, [](const auto& t) { return t.has_value(); }));
-  composite_->call_ended(id_);
+  assert(count_taken() == 0);
   if (!outcome.granted) outcome.refused = composite_->part(fsm_.requested_part()).path_lock();
   const auto done = std::exchange(request_.done, nullptr);
   done(std::move(outcome));
 }
 
-std::exception_ptr CompositeCall::lost_error(std::size_t part) const {
-  if (composite_->part(part).core().closed()) {
-    return std::make_exception_ptr(Error(Errc::closed, "lock", composite_->part(part).path()));
-  }
-  return std::make_exception_ptr(
-      Error(Errc::lock_lost, "lock", composite_->part(part).path(),
-            "the lock was acquired, and lost before all locks were acquired; acquire again"));
+std::size_t CompositeCall::count_taken() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); }));
 }
 
-std::exception_ptr CompositeCall::failure() const {
-  if (!composite_->rule().part_timeout) return errors_[fsm_.requested_part()];
+Error CompositeCall::lost_error(std::size_t part) const {
+  const std::string& path = composite_->part(part).path();
+  if (composite_->part(part).core().closed()) return {Errc::closed, "lock", path};
+  return {Errc::lock_lost, "lock", path,
+          "the lock was acquired, and lost before all locks were acquired; acquire again"};
+}
+
+Error CompositeCall::failure() const {
+  if (!composite_->rule().part_timeout) return errors_[fsm_.requested_part()].value();
   std::string text = "no majority of the ensembles is left";
   std::optional<Errc> code;
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     if (!errors_[i]) continue;
     text.append(code ? ", " : " (").append(composite_->part(i).core().present_hosts().get());
-    try {
-      std::rethrow_exception(errors_[i]);
-    } catch (const Error& e) {
-      if (!code) code = e.errc();
-      text.append(": ").append(e.what());
-    } catch (const std::exception& e) {
-      if (!code) code = Errc::server_error;
-      text.append(": ").append(e.what());
-    }
+    text.append(": ").append(errors_[i]->what());
+    if (!code) code = errors_[i]->errc();
   }
-  return std::make_exception_ptr(Error(code.value_or(Errc::not_connected), "lock",
-                                       composite_->paths(), code ? text.append(")") : text));
+  return {code.value_or(Errc::not_connected), "lock", composite_->paths(),
+          code ? text.append(")") : text};
 }
 
 }  // namespace zklock::detail

@@ -4,12 +4,17 @@
 #include <string>
 #include <utility>
 
+#include "zklock/composite_hold.h"
 #include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/contender.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/recipes/locks/checked_options.h"
+#include "zklock/recipes/locks/lock_handle.h"
 
-namespace zklock::detail {
+namespace zklock {
+
+namespace detail {
 
 CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                                std::size_t needed)
@@ -21,7 +26,6 @@ CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std:
     Hold& hold = holds_.at(part.index);
     hold = std::move(part.hold);
     order_.push_back(part.index);
-    cores_.push_back(part.core);
     on_loss_.emplace_back(hold.loss_token(), OnLoss{tally_, std::move(part.core), hold});
   }
 }
@@ -32,9 +36,7 @@ CompositeGrant::~CompositeGrant() {
 }
 
 void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
-  if (std::ranges::any_of(grant->cores_, [](const auto& core) { return core->forked(); })) {
-    keep_for_ever(std::move(grant));
-  }
+  if (grant->fork_guard_.forked()) keep_for_ever(std::move(grant));
 }
 
 // Runs on a thread of the client that notifies losses. release() blocks until this function has
@@ -86,4 +88,74 @@ LeaseClock::time_point CompositeGrant::valid_until() const noexcept {
   return latest;
 }
 
-}  // namespace zklock::detail
+}  // namespace detail
+
+// ---- CompositeHold ------------------------------------------------------------------------------
+
+using detail::CompositeGrant;
+
+CompositeHold::CompositeHold(std::shared_ptr<CompositeGrant> parts,
+                             std::shared_ptr<detail::PathLock> refused) noexcept
+    : parts_(std::move(parts)), refused_(std::move(refused)) {}
+
+CompositeHold::CompositeHold(CompositeHold&& other) noexcept
+    : parts_(std::move(other.parts_)), refused_(std::move(other.refused_)) {}
+
+CompositeHold& CompositeHold::operator=(CompositeHold&& other) noexcept {
+  if (this != &other) {
+    release();
+    parts_ = std::move(other.parts_);
+    refused_ = std::move(other.refused_);
+  }
+  return *this;
+}
+
+CompositeHold::~CompositeHold() {
+  release();
+}
+
+HoldState CompositeHold::state() const noexcept {
+  return parts_ ? parts_->state() : HoldState::lost;
+}
+
+std::stop_token CompositeHold::loss_token() const noexcept {
+  return parts_ ? parts_->loss_token() : Hold().loss_token();
+}
+
+LeaseClock::time_point CompositeHold::valid_until() const noexcept {
+  return parts_ ? parts_->valid_until() : LeaseClock::time_point::min();
+}
+
+bool CompositeHold::renew() {
+  return parts_ && parts_->renew([](Hold& hold) { return hold.renew(); });
+}
+
+bool CompositeHold::renew(std::chrono::milliseconds length) {
+  detail::check_renewal(length, Hold());
+  return parts_ && parts_->renew([length](Hold& hold) { return hold.renew(length); });
+}
+
+std::span<const Hold> CompositeHold::holds() const noexcept {
+  return parts_ ? parts_->holds() : std::span<const Hold>();
+}
+
+const Hold& CompositeHold::operator[](std::size_t i) const noexcept {
+  static const Hold kNone;
+  const auto all = holds();
+  return i < all.size() ? all[i] : kNone;
+}
+
+Owner CompositeHold::owner() const noexcept {
+  return parts_ ? parts_->owner() : Owner::this_thread();
+}
+
+LockState CompositeHold::blocked_by(Deadline deadline) const {
+  return detail::LockHandle::refused(refused_).blocked_by(deadline);
+}
+
+void CompositeHold::release() noexcept {
+  if (auto parts = std::exchange(parts_, nullptr)) CompositeGrant::release(std::move(parts));
+  detail::LockHandle::refused(std::exchange(refused_, nullptr)).release();
+}
+
+}  // namespace zklock

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/fork_guard.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
 #include "zklock/owner.h"
@@ -75,8 +76,8 @@ class CompositeGrant {
 
   const Owner owner_;
   const std::size_t needed_;
-  std::vector<std::shared_ptr<EngineContext>> cores_;  ///< clients of the taken parts
-  std::vector<std::size_t> order_;                     ///< indices, in the order of acquisition
+  const ForkGuard fork_guard_;
+  std::vector<std::size_t> order_;  ///< indices, in the order of acquisition
   std::vector<Hold> holds_;
   std::shared_ptr<Tally> tally_;
   std::list<std::stop_callback<OnLoss>> on_loss_;

@@ -44,7 +44,7 @@ CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
   auto outcome = detail::wait_or_cancel(end, *call, [&](const CompositeOutcome& late) {
     if (late.granted && kind == core::CountKind::lock) composite->unlock(owner);
   });
-  if (outcome.error) std::rethrow_exception(outcome.error);
+  if (outcome.error) throw *outcome.error;
   return outcome;
 }
 
@@ -71,7 +71,8 @@ void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,
     return end(std::make_exception_ptr(error), CompositeHold());
   }
   start(composite, std::move(options), [end = std::move(end)](CompositeOutcome outcome) mutable {
-    end(outcome.error, CompositeHold(std::move(outcome.held), std::move(outcome.refused)));
+    end(detail::as_exception(outcome.error),
+        CompositeHold(std::move(outcome.held), std::move(outcome.refused)));
   });
 }
 
@@ -126,7 +127,8 @@ void CompositeMutex::async_acquire(AcquireOptions options, CompositeHandler hand
 std::future<CompositeHold> CompositeMutex::async_acquire(AcquireOptions options) {
   return detail::as_future<CompositeHold>([&](auto end) {
     start(composite_, std::move(options), [end](CompositeOutcome outcome) {
-      end(outcome.error, CompositeHold(std::move(outcome.held), std::move(outcome.refused)));
+      end(detail::as_exception(outcome.error),
+          CompositeHold(std::move(outcome.held), std::move(outcome.refused)));
     });
   });
 }

@@ -9,7 +9,6 @@
 #include "zklock/engine/client_core.h"
 #include "zklock/error.h"
 #include "zklock/recipes/composite/composite.h"
-#include "zklock/recipes/composite/path_part_lock.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
@@ -80,10 +79,9 @@ std::shared_ptr<detail::Composite> MultiMutex::all_of(Client& client,
   };
   std::vector<detail::Composite::Part> made;
   for (const std::size_t index : order) {
-    made.push_back({std::make_unique<detail::PathPartLock>(
-                        *core, checked[index], rule_of(parts[index]), delay,
-                        detail::LockEventSink(listener, index), options.label),
-                    index});
+    made.push_back(std::make_unique<detail::PathPartLock>(
+        *core, checked[index], rule_of(parts[index]), delay, detail::LockEventSink(listener, index),
+        options.label));
   }
   return std::make_shared<detail::Composite>(
       std::move(made),
@@ -108,7 +106,7 @@ std::vector<std::vector<Participant>> MultiMutex::participants(Deadline deadline
   std::vector<std::vector<Participant>> all(composite().size());
   const detail::TimeLimit limit(deadline, composite().part(0).core().scheduler().now());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[composite().part_index(i)] = composite().part(i).participants(limit);
+    all[composite().part(i).index()] = composite().part(i).participants(limit);
   }
   return all;
 }

@@ -9,7 +9,6 @@
 #include "zklock/engine/client_core.h"
 #include "zklock/error.h"
 #include "zklock/recipes/composite/composite.h"
-#include "zklock/recipes/composite/path_part_lock.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
@@ -39,11 +38,9 @@ std::shared_ptr<detail::Composite> majority_of(const Cores& cores, const std::st
   const auto listener = detail::make_listener(*cores.front(), each);
   std::vector<detail::Composite::Part> parts;
   for (const auto& core : cores) {
-    const std::size_t index = parts.size();
-    parts.push_back({std::make_unique<detail::PathPartLock>(
-                         *core, checked, core::QueueRule::mutex(), delay,
-                         detail::LockEventSink(listener, index), options.label),
-                     index});
+    parts.push_back(std::make_unique<detail::PathPartLock>(
+        *core, checked, core::QueueRule::mutex(), delay,
+        detail::LockEventSink(listener, parts.size()), options.label));
   }
   auto composite = std::make_shared<detail::Composite>(
       std::move(parts),

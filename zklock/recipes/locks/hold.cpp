@@ -6,7 +6,10 @@
 #include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
-#include "zklock/recipes/locks/blocked_by.h"
+#include "zklock/engine/queue_reader.h"
+#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/time_limit.h"
+#include "zklock/error.h"
 #include "zklock/recipes/locks/checked_options.h"
 
 namespace zklock {
@@ -90,12 +93,23 @@ Owner Hold::owner() const noexcept {
 }
 
 LockState Hold::blocked_by(Deadline deadline) const {
-  return detail::read_blocked_by(refused_, deadline);
+  if (!refused_) return {};
+  const detail::TimeLimit limit(deadline, refused_->core().scheduler().now());
+  if (!limit.waits()) return {};  // as a query, it would have the connection timeout
+  try {
+    return detail::lock_state_of(
+        detail::read_view(refused_, detail::ViewKind::first_holder, limit));
+  } catch (const Error&) {
+    return {};
+  }
 }
 
 void Hold::release() noexcept {
   if (const auto contender = std::exchange(contender_, nullptr)) contender->release(kind_);
-  detail::forget_refusal(std::exchange(refused_, nullptr));
+  auto refused = std::exchange(refused_, nullptr);
+  // In a fork()ed child, its destructor locks a mutex, which a thread that does not exist in the
+  // child may hold.
+  if (refused && refused->core().forked()) detail::keep_for_ever(std::move(refused));
 }
 
 }  // namespace zklock

@@ -29,13 +29,6 @@ bool is_recursive(const LockHandle::Kind& kind) noexcept {
   return kind.nests && kind.rule.access == Access::exclusive;
 }
 
-/// The owner of a blocking call, and the other members of BlockedCall.
-struct Blocking {
-  Owner owner;
-  Owner key;
-  bool is_thread_bound = false;
-};
-
 /// Registers a blocking call with the DeadlockDetector of its client while it exists. `call.path`
 /// outlives this object.
 class DeadlockWait {
@@ -82,7 +75,7 @@ void look_for_cycle(PathLock& path_lock, BlockingCall<AcquireOutcome>& end, Pend
 /// Blocks until the end of the call. Returns null if it was not granted. Throws its Error.
 std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_lock,
                                           BlockingCall<AcquireOutcome>& end, PendingAcquire& call,
-                                          const Blocking& who) {
+                                          BlockedCall blocked) {
   const auto give_back = [&](const AcquireOutcome& late) {
     // Access::permits: whatever the call has acquired.
     if (late.contender) {
@@ -92,8 +85,7 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
   std::optional<DeadlockWait> wait;
   AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
     if (!call.is_beside_others() || !call.time_limit().is_endless() || call.has_ended()) return;
-    wait.emplace(path_lock->core(),
-                 BlockedCall{who.owner, who.key, path_lock, who.is_thread_bound});
+    wait.emplace(path_lock->core(), std::move(blocked));
     look_for_cycle(*path_lock, end, call, *wait);
   });
   if (outcome.error) throw *outcome.error;
@@ -189,9 +181,9 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
   if (is_recursive(kind)) blocking.reentrant_thread = ReentryCounter::this_thread();
   const bool ends_by_grant_only = !stop.stop_possible() && !limit_.longest;
   blocking.bound = deadline.is_never() && ends_by_grant_only && !cohort_policy_.shares();
-  const Blocking who{owner, blocking.owner, ends_by_grant_only};
+  BlockedCall blocked{owner, blocking.owner, path_lock_, ends_by_grant_only};
   const auto call = PendingAcquire::start(path_lock_, std::move(blocking), stop);
-  return wait_for_grant(path_lock_, end, *call, who) != nullptr;
+  return wait_for_grant(path_lock_, end, *call, std::move(blocked)) != nullptr;
 }
 
 void LockHandle::unlock(CountKind count_kind, const char* operation) {
@@ -209,23 +201,22 @@ Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   const CountKind count_kind = count_of(CountKind::hold, kind);
   BlockingCall<AcquireOutcome> end;
   AcquireRequest blocking = blocking_request(kind, owner, options, count_kind, end);
-  const Blocking who{owner, blocking.owner};
+  BlockedCall blocked{owner, blocking.owner, path_lock_};
   const auto call = PendingAcquire::start(path_lock_, std::move(blocking), options.stop);
-  return hold_of({.contender = wait_for_grant(path_lock_, end, *call, who)}, count_kind,
-                 path_lock_);
+  const auto contender = wait_for_grant(path_lock_, end, *call, std::move(blocked));
+  return contender ? contender->make_hold(count_kind) : refused(path_lock_);
 }
 
-Hold LockHandle::hold_of(const AcquireOutcome& outcome, CountKind count_kind,
-                         const std::shared_ptr<PathLock>& path_lock) {
-  return outcome.contender ? outcome.contender->make_hold(count_kind) : Hold(path_lock);
-}
-
-void LockHandle::start(const Kind& kind, const AcquireOptions& options,
-                       std::function<void(AcquireOutcome)> done) {
+template <class End>
+void LockHandle::start(const Kind& kind, const AcquireOptions& options, End end) {
   path_lock_->core().check_usable("lock", path());
   const Owner owner = options.owner ? *options.owner : Owner::unique();
   AcquireRequest call = request(kind, owner, options, count_of(CountKind::hold, kind));
-  call.done = std::move(done);
+  call.done = [end = std::move(end), count_kind = call.kind,
+               path_lock = path_lock_](const AcquireOutcome& outcome) mutable {
+    end(as_exception(outcome.error),
+        outcome.contender ? outcome.contender->make_hold(count_kind) : refused(path_lock));
+  };
   PendingAcquire::start(path_lock_, std::move(call), options.stop);
 }
 
@@ -241,21 +232,11 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
   } catch (const Error& error) {
     return end(std::make_exception_ptr(error), Hold());
   }
-  start(kind, options,
-        [end = std::move(end), count_kind = count_of(CountKind::hold, kind),
-         path_lock = path_lock_](const AcquireOutcome& outcome) mutable {
-          end(as_exception(outcome.error), hold_of(outcome, count_kind, path_lock));
-        });
+  start(kind, options, std::move(end));
 }
 
 std::future<Hold> LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options) {
-  return as_future<Hold>([&](auto end) {
-    start(kind, options,
-          [end, count_kind = count_of(CountKind::hold, kind),
-           path_lock = path_lock_](const AcquireOutcome& outcome) {
-            end(as_exception(outcome.error), hold_of(outcome, count_kind, path_lock));
-          });
-  });
+  return as_future<Hold>([&](auto end) { start(kind, options, std::move(end)); });
 }
 
 Awaitable LockHandle::co_acquire(Kind kind, AcquireOptions options) {

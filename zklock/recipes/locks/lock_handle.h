@@ -10,6 +10,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "zklock/acquire_options.h"
@@ -49,6 +50,10 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   LockHandle(const LockHandle&) = delete;
   LockHandle& operator=(const LockHandle&) = delete;
   ~LockHandle();
+  /// Returns the empty hold of a call that was not granted at this path, for Hold::blocked_by().
+  static Hold refused(std::shared_ptr<PathLock> path_lock) noexcept {
+    return Hold(std::move(path_lock));
+  }
   /// Ends the waiting calls with Error(closed): the public object is being destroyed.
   static void object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept;
 
@@ -95,12 +100,9 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   AcquireRequest blocking_request(const Kind& kind, Owner owner, const AcquireOptions& options,
                                   core::CountKind count_kind,
                                   BlockingCall<AcquireOutcome>& end) const;
-  void start(const Kind& kind, const AcquireOptions& options,
-             std::function<void(AcquireOutcome)> done);
-  /// Returns the hold of the outcome. Without a contender, it refers to `path_lock`, for
-  /// Hold::blocked_by().
-  static Hold hold_of(const AcquireOutcome& outcome, core::CountKind count_kind,
-                      const std::shared_ptr<PathLock>& path_lock);
+  /// Begins an acquire. Its end goes to `end`, as an exception and a hold; see refused().
+  template <class End>
+  void start(const Kind& kind, const AcquireOptions& options, End end);
 
   std::shared_ptr<PathLock> path_lock_;  ///< constant until the destructor
   const bool queue_again_;               ///< after the loss of a waiting znode
