@@ -8,6 +8,7 @@
 #include "zklock/recipes/composite/composite.h"
 #include "zklock/recipes/composite/composite_call.h"
 #include "zklock/recipes/locks/checked_options.h"
+#include "zklock/recipes/locks/forwarders.h"
 
 namespace zklock {
 
@@ -97,17 +98,7 @@ bool CompositeMutex::lock_until(Deadline deadline, std::stop_token stop) {
       .granted;
 }
 
-void CompositeMutex::lock() {
-  lock_until(Deadline::never(), {});
-}
-
-bool CompositeMutex::lock(std::stop_token stop) {
-  return lock_until(Deadline::never(), std::move(stop));
-}
-
-bool CompositeMutex::try_lock() {
-  return lock_until(Deadline::passed(), {});
-}
+ZKLOCK_DEFINE_TIMED_LOCK(CompositeMutex, )
 
 void CompositeMutex::unlock() {
   composite_->unlock(Owner::this_thread());

@@ -7,6 +7,7 @@
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/fork_guard.h"
+#include "zklock/recipes/locks/forwarders.h"
 #include "zklock/recipes/locks/lock_handle.h"
 
 namespace zklock {
@@ -67,17 +68,9 @@ bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
               "the mutex was destroyed meanwhile");
 }
 
-void Mutex::lock() {
-  lock_until(Deadline::never(), {});
-}
-
-bool Mutex::lock(std::stop_token stop) {
-  return lock_until(Deadline::never(), std::move(stop));
-}
-
-bool Mutex::try_lock() {
-  return lock_until(Deadline::passed(), {});
-}
+ZKLOCK_DEFINE_TIMED_LOCK(Mutex, )
+ZKLOCK_DEFINE_ACQUIRING_LOCK(Mutex, , state_->lock_handle, kind())
+ZKLOCK_DEFINE_QUEUED_LOCK(Mutex, state_->lock_handle)
 
 void Mutex::unlock() {
   if (state_->lock_handle->path_lock().core().forked()) throw Error(Errc::forked, "unlock", path());
@@ -96,26 +89,6 @@ void Mutex::unlock() {
   throw Error(Errc::not_owner, "unlock", path(), "this object does not hold the lock by lock()");
 }
 
-Hold Mutex::acquire(AcquireOptions options) {
-  return state_->lock_handle->acquire(kind(), options);
-}
-
-void Mutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
-  state_->lock_handle->async_acquire(kind(), options, std::move(handler));
-}
-
-std::future<Hold> Mutex::async_acquire(AcquireOptions options) {
-  return state_->lock_handle->async_acquire(kind(), options);
-}
-
-Awaitable Mutex::co_acquire(Deadline deadline, std::stop_token stop) {
-  return state_->lock_handle->co_acquire(kind(), {.deadline = deadline, .stop = std::move(stop)});
-}
-
-Awaitable Mutex::co_acquire(const AcquireOptions& options) {
-  return state_->lock_handle->co_acquire(kind(), options);
-}
-
 bool Mutex::is_locked() const {
   if (state_->lock_handle->path_lock().core().forked())
     return false;  // a fork()ed child holds nothing
@@ -125,15 +98,6 @@ bool Mutex::is_locked() const {
 
 std::vector<Participant> Mutex::participants(Deadline deadline) const {
   return state_->lock_handle->participants(deadline);
-}
-
-std::optional<std::size_t> Mutex::queue_position(std::optional<Owner> owner,
-                                                 Deadline deadline) const {
-  return state_->lock_handle->queue_position(owner, deadline);
-}
-
-const std::string& Mutex::path() const noexcept {
-  return state_->lock_handle->path();
 }
 
 }  // namespace zklock

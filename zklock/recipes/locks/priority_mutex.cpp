@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/priority_mutex.h"
 
+#include "zklock/recipes/locks/forwarders.h"
 #include "zklock/recipes/locks/lock_handle.h"
 
 namespace zklock {
@@ -59,44 +60,14 @@ bool PriorityMutex::lock_until(Deadline deadline, std::stop_token stop) {
   return lock_handle_->lock(kind(weight_, ageing_, path()), deadline, stop);
 }
 
-void PriorityMutex::lock() {
-  lock_until(Deadline::never(), {});
-}
-
-bool PriorityMutex::lock(std::stop_token stop) {
-  return lock_until(Deadline::never(), std::move(stop));
-}
-
-bool PriorityMutex::try_lock() {
-  return lock_until(Deadline::passed(), {});
-}
+ZKLOCK_DEFINE_TIMED_LOCK(PriorityMutex, )
+ZKLOCK_DEFINE_ACQUIRING_LOCK(PriorityMutex, , lock_handle_,
+                             kind(weight.value_or(weight_), ageing_, path()),
+                             std::optional<int> weight)
+ZKLOCK_DEFINE_QUEUED_LOCK(PriorityMutex, lock_handle_)
 
 void PriorityMutex::unlock() {
   lock_handle_->unlock(core::CountKind::lock, "unlock");
-}
-
-Hold PriorityMutex::acquire(AcquireOptions options, std::optional<int> weight) {
-  return lock_handle_->acquire(kind(weight.value_or(weight_), ageing_, path()), options);
-}
-
-void PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight,
-                                  AcquireHandler handler) {
-  lock_handle_->async_acquire(kind(weight.value_or(weight_), ageing_, path()), options,
-                              std::move(handler));
-}
-
-std::future<Hold> PriorityMutex::async_acquire(AcquireOptions options, std::optional<int> weight) {
-  return lock_handle_->async_acquire(kind(weight.value_or(weight_), ageing_, path()), options);
-}
-
-Awaitable PriorityMutex::co_acquire(Deadline deadline, std::stop_token stop,
-                                    std::optional<int> weight) {
-  return lock_handle_->co_acquire(kind(weight.value_or(weight_), ageing_, path()),
-                                  {.deadline = deadline, .stop = std::move(stop)});
-}
-
-Awaitable PriorityMutex::co_acquire(const AcquireOptions& options, std::optional<int> weight) {
-  return lock_handle_->co_acquire(kind(weight.value_or(weight_), ageing_, path()), options);
 }
 
 bool PriorityMutex::is_held_by_this_thread() const {
@@ -109,15 +80,6 @@ int PriorityMutex::hold_count() const {
 
 std::vector<Participant> PriorityMutex::participants(Deadline deadline) const {
   return lock_handle_->participants(deadline);
-}
-
-std::optional<std::size_t> PriorityMutex::queue_position(std::optional<Owner> owner,
-                                                         Deadline deadline) const {
-  return lock_handle_->queue_position(owner, deadline);
-}
-
-const std::string& PriorityMutex::path() const noexcept {
-  return lock_handle_->path();
 }
 
 }  // namespace zklock

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/reentrant_mutex.h"
 
+#include "zklock/recipes/locks/forwarders.h"
 #include "zklock/recipes/locks/lock_handle.h"
 
 namespace zklock {
@@ -43,26 +44,8 @@ void ReentrantMutex::unlock() {
   lock_handle_->unlock(core::CountKind::lock, "unlock");
 }
 
-Hold ReentrantMutex::acquire(AcquireOptions options) {
-  return lock_handle_->acquire(exclusive_kind(), options);
-}
-
-void ReentrantMutex::async_acquire(AcquireOptions options, AcquireHandler handler) {
-  lock_handle_->async_acquire(exclusive_kind(), options, std::move(handler));
-}
-
-std::future<Hold> ReentrantMutex::async_acquire(AcquireOptions options) {
-  return lock_handle_->async_acquire(exclusive_kind(), options);
-}
-
-Awaitable ReentrantMutex::co_acquire(Deadline deadline, std::stop_token stop) {
-  return lock_handle_->co_acquire(exclusive_kind(),
-                                  {.deadline = deadline, .stop = std::move(stop)});
-}
-
-Awaitable ReentrantMutex::co_acquire(const AcquireOptions& options) {
-  return lock_handle_->co_acquire(exclusive_kind(), options);
-}
+ZKLOCK_DEFINE_ACQUIRING_LOCK(ReentrantMutex, , lock_handle_, exclusive_kind())
+ZKLOCK_DEFINE_QUEUED_LOCK(ReentrantMutex, lock_handle_)
 
 bool ReentrantMutex::is_held_by_this_thread() const {
   return hold_count() > 0;
@@ -74,15 +57,6 @@ int ReentrantMutex::hold_count() const {
 
 std::vector<Participant> ReentrantMutex::participants(Deadline deadline) const {
   return lock_handle_->participants(deadline);
-}
-
-std::optional<std::size_t> ReentrantMutex::queue_position(std::optional<Owner> owner,
-                                                          Deadline deadline) const {
-  return lock_handle_->queue_position(owner, deadline);
-}
-
-const std::string& ReentrantMutex::path() const noexcept {
-  return lock_handle_->path();
 }
 
 }  // namespace zklock

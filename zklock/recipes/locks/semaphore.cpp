@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "zklock/recipes/locks/checked_options.h"
+#include "zklock/recipes/locks/forwarders.h"
 #include "zklock/recipes/locks/lock_handle.h"
 #include "zklock/recipes/locks/shared_permit_count.h"
 
@@ -44,30 +45,12 @@ Semaphore::~Semaphore() {
   LockHandle::object_destroyed(std::move(lock_handle_));
 }
 
-Permit Semaphore::acquire(AcquireOptions options, int permits) {
-  return lock_handle_->acquire(kind(permits, permits_, shared_, path()), options);
-}
+ZKLOCK_DEFINE_ACQUIRING_LOCK(Semaphore, , lock_handle_, kind(permits, permits_, shared_, path()),
+                             int permits)
+ZKLOCK_DEFINE_QUEUED_LOCK(Semaphore, lock_handle_)
 
 Permit Semaphore::try_acquire(int permits) {
   return acquire({.deadline = Deadline::passed()}, permits);
-}
-
-void Semaphore::async_acquire(AcquireOptions options, int permits, AcquireHandler handler) {
-  lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options,
-                              std::move(handler));
-}
-
-std::future<Permit> Semaphore::async_acquire(AcquireOptions options, int permits) {
-  return lock_handle_->async_acquire(kind(permits, permits_, shared_, path()), options);
-}
-
-Awaitable Semaphore::co_acquire(Deadline deadline, std::stop_token stop, int permits) {
-  return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()),
-                                  {.deadline = deadline, .stop = std::move(stop)});
-}
-
-Awaitable Semaphore::co_acquire(const AcquireOptions& options, int permits) {
-  return lock_handle_->co_acquire(kind(permits, permits_, shared_, path()), options);
 }
 
 std::vector<Participant> Semaphore::participants(Deadline deadline) const {
@@ -106,15 +89,6 @@ int Semaphore::add_permits(int change, Deadline deadline) {
   check_shared("add permits to");
   return detail::add_to_permit_count(lock_handle_->path_lock(), change, permits_,
                                      lock_handle_->time_limit(deadline));
-}
-
-std::optional<std::size_t> Semaphore::queue_position(std::optional<Owner> owner,
-                                                     Deadline deadline) const {
-  return lock_handle_->queue_position(owner, deadline);
-}
-
-const std::string& Semaphore::path() const noexcept {
-  return lock_handle_->path();
 }
 
 }  // namespace zklock
