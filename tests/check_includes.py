@@ -44,7 +44,7 @@ RULES = {
     "zklock/recipes/observe": [*ENGINE, "zklock/recipes/observe"],
     "zklock/recipes/release_request": ENGINE,
     "zklock/recipes/composite": [*LOCKS, "zklock/recipes/composite"],
-    "zklock/recipes/election": [*LOCKS, "zklock/recipes/observe", "zklock/recipes/election"],
+    "zklock/recipes/election": [*LOCKS, "zklock/recipes/election"],
     "zklock/recipes/transaction": [*ENGINE, "zklock/recipes/election",
                                    "zklock/recipes/transaction"],
     "zklock/cli/core": [PUBLIC, "zklock/cli/core"],

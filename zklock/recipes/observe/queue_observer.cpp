@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
+#include <tuple>
 #include <utility>
 
 #include "zklock/core/proclamation.h"
@@ -79,24 +81,18 @@ void QueueObserver::stop() {
 
 // ---- steps -------------------------------------------------------------------------------------
 
-template <class Step>
-client::RequestId QueueObserver::submit(client::Operation operation, Step step) {
-  return submit(
-      std::move(operation), [](const client::Reply&) { return 0; },
-      [step](QueueObserver& self, const client::Reply& reply, int) { step(self, reply); });
-}
-
-template <class Prepare, class Step>
-client::RequestId QueueObserver::submit(client::Operation operation, Prepare prepare, Step step) {
+template <class Step, class... Read>
+client::RequestId QueueObserver::submit(client::Operation operation, Step step, Read... read) {
   requests_.push_back(core().coordinator().submit(
       {.operation = std::move(operation), .session = session_},
-      [weak = weak_from_this(), round = round_, prepare, step](const client::Reply& reply) {
+      [weak = weak_from_this(), round = round_, step, read...](const client::Reply& reply) {
         const auto self = weak.lock();
         if (!self) return;
-        auto prepared = prepare(reply);
+        auto results = std::tuple(read(reply)...);
         const EngineLock lock(self->entry());
         if (self->round_ != round || self->end_if_over(reply)) return;
-        step(*self, reply, std::move(prepared));
+        std::apply([&](auto&... result) { std::invoke(step, *self, reply, std::move(result)...); },
+                   results);
       }));
   return requests_.back();
 }
@@ -146,7 +142,7 @@ void QueueObserver::begin_round() {
   if (listeners_.is_empty()) return be_idle();
   if (session_ != SessionId{}) return list();
   state_ = State::catching_up;
-  submit(request::Check{path()}, std::mem_fn(&QueueObserver::caught_up));
+  submit(request::Check{path()}, &QueueObserver::caught_up);
 }
 
 // Called when there is no listener.
@@ -166,10 +162,9 @@ void QueueObserver::caught_up(const client::Reply& reply) {
 void QueueObserver::list() {
   state_ = State::listing;
   listed_at_ = core().scheduler().now();
-  watches_.push_back(submit(
-      request::ListAndWatch{path(), on_watch()},
-      [kind = kind_](const client::Reply& reply) { return read_list(reply, kind); },
-      std::mem_fn(&QueueObserver::listed)));
+  watches_.push_back(
+      submit(request::ListAndWatch{path(), on_watch()}, &QueueObserver::listed,
+             [kind = kind_](const client::Reply& reply) { return read_list(reply, kind); }));
 }
 
 QueueObserver::Listed QueueObserver::read_list(const client::Reply& reply, ViewKind kind) {
@@ -201,8 +196,8 @@ void QueueObserver::listed(const client::Reply& reply, Listed list) {
 void QueueObserver::get_permit_count() {
   state_ = State::describing;
   const std::string node = path_lock_->path().child(std::string(core::kCountNode));
-  watches_.push_back(submit(request::GetAndWatch{node, on_watch()},
-                            std::mem_fn(&QueueObserver::got_permit_count)));
+  watches_.push_back(
+      submit(request::GetAndWatch{node, on_watch()}, &QueueObserver::got_permit_count));
 }
 
 void QueueObserver::got_permit_count(const client::Reply& reply) {
@@ -265,8 +260,7 @@ void QueueObserver::all_described() {
 
 void QueueObserver::await() {
   state_ = State::awaiting;
-  watches_.push_back(
-      submit(request::ExistsAndWatch{path(), on_watch()}, std::mem_fn(&QueueObserver::awaited)));
+  watches_.push_back(submit(request::ExistsAndWatch{path(), on_watch()}, &QueueObserver::awaited));
 }
 
 void QueueObserver::awaited(const client::Reply& reply) {

@@ -120,12 +120,10 @@ class QueueObserver final : public NewSessionListener,
   bool end_if_over(const client::Reply& reply);
   /// Returns whether the next attempt may succeed.
   static bool is_temporary_failure(const client::Reply& reply) noexcept;
-  /// Sends a request of this round. Its reply calls `step(*this, reply)`.
-  template <class Step>
-  client::RequestId submit(client::Operation operation, Step step);
-  /// Calls `step(*this, reply, prepare(reply))`, and `prepare` without the engine mutex.
-  template <class Prepare, class Step>
-  client::RequestId submit(client::Operation operation, Prepare prepare, Step step);
+  /// Sends a request of this round. Its reply calls `step(*this, reply, read(reply)...)`, and `read`
+  /// without the engine mutex.
+  template <class Step, class... Read>
+  client::RequestId submit(client::Operation operation, Step step, Read... read);
   /// The content of a list of the children. It can be long, so it is read without the engine mutex.
   struct Listed {
     Queue queue;

@@ -90,12 +90,13 @@ std::vector<std::string> others_among(std::vector<std::string> children, const s
   return children;
 }
 
-/// REQUIRES: `to` has the capacity.
+/// Removes the first elements of `from`, at most `most`, and returns them.
 template <class T>
-void move_first(std::vector<T>& from, std::vector<T>& to, std::size_t most) noexcept {
+std::vector<T> take_first(std::vector<T>& from, std::size_t most) {
   const auto last = from.begin() + static_cast<std::ptrdiff_t>(std::min(most, from.size()));
-  std::move(from.begin(), last, std::back_inserter(to));
+  std::vector<T> taken(std::move_iterator(from.begin()), std::move_iterator(last));
   from.erase(from.begin(), last);
+  return taken;
 }
 
 }  // namespace
@@ -137,17 +138,11 @@ bool SurveyReader::is_full(std::size_t entries) const noexcept {
 }
 
 SurveyPage SurveyReader::take_page(std::size_t entries) {
-  SurveyPage page;
-  page.locks.reserve(std::min(entries, page_.locks.size()));
-  page.empty_znodes.reserve(std::min(entries, page_.empty_znodes.size()));
-  page.unreadable.reserve(std::min(entries, page_.unreadable.size()));
-  page.too_deep.reserve(std::min(entries, page_.too_deep.size()));
-  move_first(page_.locks, page.locks, entries);
-  move_first(page_.empty_znodes, page.empty_znodes, entries);
-  move_first(page_.unreadable, page.unreadable, entries);
-  move_first(page_.too_deep, page.too_deep, entries);
-  page.visited = std::exchange(page_.visited, 0);
-  return page;
+  return {.locks = take_first(page_.locks, entries),
+          .empty_znodes = take_first(page_.empty_znodes, entries),
+          .unreadable = take_first(page_.unreadable, entries),
+          .too_deep = take_first(page_.too_deep, entries),
+          .visited = std::exchange(page_.visited, 0)};
 }
 
 void SurveyReader::finish() {
@@ -161,8 +156,7 @@ void SurveyReader::finish() {
 // ---- a round of requests ------------------------------------------------------------------------
 
 bool SurveyReader::run_round(Deadline deadline) {
-  std::vector<client::Operation> operations;
-  const auto parts = next_round(operations);
+  std::vector<client::Operation> operations = next_round();
   if (!wait_for_turn(deadline)) return false;
   const core::Instant begin = core_->scheduler().now();
   const core::Duration longest = core_->settings().connection_timeout;
@@ -174,7 +168,7 @@ bool SurveyReader::run_round(Deadline deadline) {
     if (limit == deadline) return false;
     fail_unreachable();
   }
-  const bool failed = take(parts, *std::move(replies));
+  const bool failed = take(*std::move(replies));
   finish();
   const core::Instant end = core_->scheduler().now();
   if (!failed) {
@@ -187,9 +181,9 @@ bool SurveyReader::run_round(Deadline deadline) {
   return true;
 }
 
-std::vector<SurveyReader::Part> SurveyReader::next_round(
-    std::vector<client::Operation>& operations) {
-  std::vector<Part> parts;
+std::vector<client::Operation> SurveyReader::next_round() {
+  std::vector<client::Operation> operations;
+  for (Visit& visit : visits_) visit.requests = 0;
   for (std::size_t i = 0; operations.size() < width_; ++i) {
     if (i == visits_.size() && !enter_next()) break;
     Visit& visit = visits_[i];
@@ -207,11 +201,9 @@ std::vector<SurveyReader::Part> SurveyReader::next_round(
         break;
       case Step::done: break;
     }
-    if (operations.size() > before) {
-      parts.push_back({&visit, visit.step, operations.size() - before});
-    }
+    visit.requests = operations.size() - before;
   }
-  return parts;
+  return operations;
 }
 
 bool SurveyReader::enter_next() {
@@ -235,16 +227,17 @@ bool SurveyReader::wait_for_turn(Deadline deadline) const {
 
 // ---- the replies --------------------------------------------------------------------------------
 
-bool SurveyReader::take(const std::vector<Part>& parts, std::vector<client::Reply> replies) {
+bool SurveyReader::take(std::vector<client::Reply> replies) {
   const bool was_alone = replies.size() == 1;
   bool failed = false;
   std::size_t bytes = 0;
   auto reply = replies.begin();
-  for (const Part& part : parts) {
+  for (Visit& visit : visits_) {
+    const Step step = visit.step;
     bool goes_on = true;
-    for (std::size_t i = 0; i < part.requests; ++i, ++reply) {
+    for (std::size_t i = 0; i < visit.requests; ++i, ++reply) {
       bytes += size_of(*reply);
-      if (goes_on && part.visit->step == part.step) goes_on = take(*part.visit, *reply, was_alone);
+      if (goes_on && visit.step == step) goes_on = take(visit, *reply, was_alone);
     }
     failed = failed || !goes_on;
   }

@@ -83,6 +83,7 @@ class SurveyReader {
     std::vector<core::ZnodeName> described = {};  ///< the holders first
     std::size_t holders = 0;                      ///< number of holders in `described`
     std::size_t read = 0;                         ///< number of replies to their Gets
+    std::size_t requests = 0;                     ///< in the present round
   };
   /// The children of a znode that are not entered yet.
   struct Directory {
@@ -90,27 +91,20 @@ class SurveyReader {
     std::size_t depth = 0;           ///< of the children
     std::vector<std::string> names;  ///< in descending order; never empty
   };
-  /// The requests of one visit in a round.
-  struct Part {
-    Visit* visit = nullptr;
-    Step step = Step::list;
-    std::size_t requests = 0;
-  };
-
   bool is_full(std::size_t entries) const noexcept;
   bool is_read() const noexcept { return visits_.empty() && unentered_.empty(); }
   SurveyPage take_page(std::size_t entries);
 
   /// Sends one round of requests. Returns false if the deadline has passed.
   bool run_round(Deadline deadline);
-  /// Appends the requests of the next round. Returns the visits that they belong to.
-  std::vector<Part> next_round(std::vector<client::Operation>& operations);
+  /// Returns the requests of the next round, in the order of their visits.
+  std::vector<client::Operation> next_round();
   /// Begins the next visit. Returns false if there is none.
   bool enter_next();
   /// Blocks until the rate permits a round. Returns false if the deadline has passed.
   bool wait_for_turn(Deadline deadline) const;
   /// Handles the replies. Returns whether one of them was a temporary failure.
-  bool take(const std::vector<Part>& parts, std::vector<client::Reply> replies);
+  bool take(std::vector<client::Reply> replies);
   /// Handles one reply. Returns false if it was a temporary failure.
   bool take(Visit& visit, client::Reply& reply, bool was_alone);
   void take_list(Visit& visit, client::Reply& list);
