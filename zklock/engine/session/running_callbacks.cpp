@@ -7,7 +7,7 @@
 namespace zklock::detail {
 
 RunningCallbacks::Call::Call(EngineContext& core, std::string_view what, std::string_view path,
-                             std::optional<core::Instant> since) noexcept
+                             core::Instant since) noexcept
     : core_(core), entry_{.what = what, .path = path, .since = since} {
   const EngineLock lock({core_});
   core_.records().callbacks.add(entry_);

@@ -32,21 +32,16 @@ class RunningCallbacks {
   };
   /// An Entry that is added while this object exists.
   ///
-  /// Thread-safety: the constructor and the destructor enter the engine. REQUIRES for hold_ended():
-  /// the engine mutex is held. REQUIRES: the client outlives this object.
+  /// Thread-safety: the constructor and the destructor enter the engine. REQUIRES: the client
+  /// outlives this object.
   class Call {
    public:
-    /// `since`: see Entry.
+    /// `since`: when the hold of the call has ended.
     Call(EngineContext& core, std::string_view what, std::string_view path,
-         std::optional<core::Instant> since = std::nullopt) noexcept;
+         core::Instant since) noexcept;
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
-
-    /// The hold of the call has ended at `now`. Only the first end counts.
-    void hold_ended(core::Instant now) noexcept {
-      if (!entry_.since) entry_.since = now;
-    }
 
    private:
     EngineContext& core_;

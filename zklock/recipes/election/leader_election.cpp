@@ -75,7 +75,7 @@ class ElectionCandidate final : public Candidate {
     changed_.notify_all();
   }
   void on_ended(const std::shared_ptr<LeadershipState>&) noexcept override {
-    if (running_) running_->hold_ended(core().scheduler().now());
+    if (call_.hook.is_linked() && !call_.since) call_.since = core().scheduler().now();
   }
 
   /// Starts the thread if no call has started it, and it may still lead. The thread waits for the
@@ -90,8 +90,11 @@ class ElectionCandidate final : public Candidate {
 
   /// The life of the thread.
   void work() {
-    while (const auto leadership_state = next())
-      finished(leadership_state->attempt(), !lead(*leadership_state));
+    while (const auto leadership_state = next()) {
+      const std::exception_ptr failure = lead(*leadership_state);
+      end_call(failure);
+      finished(leadership_state->attempt(), failure != nullptr);
+    }
     // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
     const EngineLock lock(entry());
@@ -99,63 +102,46 @@ class ElectionCandidate final : public Candidate {
     changed_.notify_all();
   }
 
-  /// Blocks until a leadership begins, and returns it. Returns null if the election is closed.
+  /// Blocks until a leadership begins, and returns it. Returns null if the election is closed. From
+  /// now on, the end of the leadership is recorded in call_.
   std::shared_ptr<LeadershipState> next() {
     EngineLock lock(entry());
     lock.wait(
         changed_, Deadline::never(), [this] { return next_ || closing_; }, std::chrono::hours(1));
+    if (!next_) return nullptr;
+    call_.since.reset();
+    core().records().callbacks.add(call_);
     return std::exchange(next_, nullptr);
   }
 
-  /// Returns false if the function threw.
-  bool lead(const LeadershipState& leadership_state) {
-    const Running running(*this);  // first: from now on, the end of the leadership is recorded
+  /// Calls the function, unless the leadership has ended. Returns its exception, or null.
+  std::exception_ptr lead(const LeadershipState& leadership_state) {
     if (leadership_state.end_token().stop_requested()) {
       not_called(leadership_state.attempt());
-      return true;
+      return nullptr;
     }
+    std::exception_ptr failure;
     std::string what;
     try {
       Leadership leadership = leadership_state.leadership();
       function_(leadership);
-      return true;
+      return nullptr;
     } catch (const std::exception& e) {
+      failure = std::current_exception();
       what = std::string(": ") + e.what();
-      keep(std::current_exception());
     } catch (...) {
-      keep(std::current_exception());
+      failure = std::current_exception();
     }
     warn("the leader's function threw an exception" + what);
-    return false;
+    return failure;
   }
 
-  /// Registers the call of the function as a running callback.
-  class Running {
-   public:
-    explicit Running(ElectionCandidate& candidate)
-        : candidate_(candidate),
-          call_(candidate.core(), "the leader's function of ", candidate.path()) {
-      candidate_.set_running(&call_);
-    }
-    ~Running() { candidate_.set_running(nullptr); }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-
-   private:
-    ElectionCandidate& candidate_;
-    RunningCallbacks::Call call_;
-  };
-  void set_running(RunningCallbacks::Call* call) {
-    if (core().forked()) return;
+  void end_call(std::exception_ptr failure) {
+    if (core().forked()) return;  // the function has called fork(), and returned in the child
     const EngineLock lock(entry());
-    running_ = call;
-  }
-
-  void keep(std::exception_ptr failure) {
-    if (core().forked()) return;
-    const EngineLock lock(entry());
+    core().records().callbacks.remove(call_);
     // The previous exception is the user's, so it is destroyed after the lock.
-    std::swap(last_failure_, failure);
+    if (failure) std::swap(last_failure_, failure);
   }
 
   LeaderElection::Function function_;  // used only by the thread, once it runs
@@ -165,8 +151,8 @@ class ElectionCandidate final : public Candidate {
   std::thread thread_;     ///< joinable from its start until close_and_wait() joins it
   bool returned_ = false;  ///< the thread is leaving work()
   std::shared_ptr<LeadershipState> next_;
-  /// The call of the function, while it runs.
-  RunningCallbacks::Call* running_ = nullptr;
+  /// The call of the function; in the list of calls while it runs.
+  RunningCallbacks::Entry call_{"the leader's function of ", path()};
   std::exception_ptr last_failure_;
   bool closing_ = false;
 };
