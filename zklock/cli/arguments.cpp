@@ -3,6 +3,7 @@
 #include "zklock/version.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <iostream>
 #include <optional>
@@ -11,7 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "zklock/cli/commands.h"
+#include "zklock/cli/command.h"
 #include "zklock/cli/core/argv_split.h"
 #include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
@@ -21,6 +22,31 @@
 namespace zklock::cli {
 
 namespace {
+
+/// One command of zklock.
+struct Command {
+  const char* name;
+  const char* summary;
+  /// Whether all arguments behind the first operand are those of a program to start.
+  bool starts_program;
+  /// Declares the options of the command. The returned function uses their values.
+  Action (*declare)(CLI::App& options);
+};
+
+constexpr std::array kCommands{
+    Command{"run", "Run a program while holding a lock", true, &declare_run},
+    Command{"elect", "Run a program while leading an election", true, &declare_elect},
+    Command{"hold", "Hold a lock until a signal", false, &declare_hold},
+    Command{"ls", "List all locks, those below a path, or the contenders of a lock", false,
+            &declare_list},
+    Command{"watch", "Print a line for each change of a lock", false, &declare_watch},
+    Command{"top", "Show the locks below a path, refreshed", false, &declare_top},
+    Command{"permits", "Show or set the permit count of a semaphore", false, &declare_permits},
+    Command{"release", "Request or force the release of a lock", false, &declare_release},
+    Command{"check", "Find deadlocks and other problems of locks", false, &declare_check},
+    Command{"doctor", "Check servers, session and one path", false, &declare_doctor},
+    Command{"serve", "Serve a live page of all locks, and metrics", false, &declare_serve},
+};
 
 /// A command as CLI11 knows it.
 struct Declared {
@@ -64,7 +90,7 @@ void split_empty_values(std::vector<std::string>& arguments, const TakesValue& t
 
 [[noreturn]] void refuse_command(const std::string& written) {
   std::vector<std::string_view> names;
-  for (const Command& each : commands()) names.emplace_back(each.name);
+  for (const Command& each : kCommands) names.emplace_back(each.name);
   const std::string_view meant = closest_name(written, names);
   refuse("there is no command \"" + display_text(written) + '"' +
          (meant.empty() ? ";" : ", did you mean " + std::string(meant) + "?") +
@@ -99,7 +125,7 @@ int run_arguments(std::span<const std::string> arguments) {
   GlobalOptions globals;
   declare_globals(app, globals);
   std::vector<Declared> declared;
-  for (const Command& each : commands()) {
+  for (const Command& each : kCommands) {
     CLI::App* const options = app.add_subcommand(each.name, each.summary)->fallthrough();
     declared.push_back({&each, options, each.declare(*options)});
   }
@@ -117,7 +143,7 @@ int run_arguments(std::span<const std::string> arguments) {
     return found ? found : takes_value(app, name);
   };
   const bool names_one = std::ranges::any_of(arguments, [](const std::string& each) {
-    return std::ranges::any_of(commands(), [&](const Command& one) { return each == one.name; });
+    return std::ranges::any_of(kCommands, [&](const Command& one) { return each == one.name; });
   });
   if (!names_one && word < arguments.size()) refuse_command(arguments[word]);
   if (chosen != declared.end() && chosen->command->starts_program) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/check.h"
-
 #include <chrono>
 #include <cstddef>
 #include <memory>

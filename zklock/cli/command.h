@@ -16,20 +16,24 @@ namespace zklock::cli {
 /// The input of a command, apart from its own options.
 struct Invocation {
   Settings settings;
-  std::vector<std::string> program;  ///< program and arguments; see Command::starts_program
+  std::vector<std::string> program;  ///< program and arguments; of `run` and `elect`
 };
 
 /// Runs a command after its options were parsed. Returns the exit code. Throws: Failure, Error.
 using Action = std::function<int(const Invocation&)>;
 
-/// One command of zklock.
-struct Command {
-  const char* name;
-  const char* summary;
-  /// Whether all arguments behind the first operand are those of a program to start.
-  bool starts_program;
-  /// Declares the options of the command. The returned function uses their values.
-  Action (*declare)(CLI::App& options);
-};
+// Each declares the options of a command. The returned function uses their values. A new command
+// needs a row in arguments.cpp, and its source in CMakeLists.txt.
+Action declare_run(CLI::App& options);
+Action declare_elect(CLI::App& options);
+Action declare_hold(CLI::App& options);
+Action declare_list(CLI::App& options);
+Action declare_watch(CLI::App& options);
+Action declare_top(CLI::App& options);
+Action declare_permits(CLI::App& options);
+Action declare_release(CLI::App& options);
+Action declare_check(CLI::App& options);
+Action declare_doctor(CLI::App& options);
+Action declare_serve(CLI::App& options);
 
 }  // namespace zklock::cli

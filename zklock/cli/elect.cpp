@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/elect.h"
-
 #include <chrono>
 #include <exception>
 #include <memory>

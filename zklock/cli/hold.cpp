@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/hold.h"
+#include "zklock/hold.h"
 
 #include <chrono>
 #include <exception>
@@ -31,7 +31,6 @@
 #include "zklock/cli/run_report.h"
 #include "zklock/cli/view_support.h"
 #include "zklock/client.h"
-#include "zklock/hold.h"
 
 namespace zklock::cli {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/list.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

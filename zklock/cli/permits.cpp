@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/permits.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -19,7 +19,4 @@ void declare_note(CLI::App& options, RunArguments& to);
 /// Declares the options that choose a lock, and say how long to wait for it.
 void declare_lock_options(CLI::App& options, RunArguments& to);
 
-/// Declares the options of `zklock run`; see Command::declare.
-[[nodiscard]] Action declare_run(CLI::App& options);
-
 }  // namespace zklock::cli

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/serve.h"
-
 #include <chrono>
 #include <csignal>
 #include <cstddef>

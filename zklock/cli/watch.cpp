@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/watch.h"
-
 #include <atomic>
 #include <cerrno>
 #include <chrono>
