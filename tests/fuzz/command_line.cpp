@@ -11,9 +11,9 @@
 
 #include "tests/fuzz/target.h"
 #include "zklock/cli/core/argv_split.h"
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::fuzz {
 namespace {

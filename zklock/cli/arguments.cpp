@@ -14,9 +14,8 @@
 
 #include "zklock/cli/command.h"
 #include "zklock/cli/core/argv_split.h"
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/core/spelling.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/scarce_resources.h"
 
 namespace zklock::cli {

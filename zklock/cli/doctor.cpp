@@ -10,15 +10,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "zklock/cli/core/counted.h"
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_facts.h"
 #include "zklock/cli/core/server_facts.h"
-#include "zklock/cli/error_text.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/four_letter_word.h"
 #include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/survey_pass.h"

@@ -8,17 +8,15 @@
 #include <CLI/CLI.hpp>
 #include <boost/system/system_error.hpp>
 
-#include "zklock/cli/candidacy.h"
-#include "zklock/cli/core/display_text.h"
-#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/repeat_plan.h"
-#include "zklock/cli/error_text.h"
+#include "zklock/cli/core/text.h"
+#include "zklock/cli/held_lock.h"
+#include "zklock/cli/io/events.h"
 #include "zklock/cli/io/http_server.h"
-#include "zklock/cli/io/pause.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/probes.h"
-#include "zklock/cli/run_command.h"
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/cli/run_session.h"

@@ -5,10 +5,10 @@ string(FIND "${text}" ")zklock_page\"" at)
 if(NOT at EQUAL -1)
   message(FATAL_ERROR "${INPUT} contains the end mark of a raw string")
 endif()
-file(WRITE ${OUTPUT} "#include \"zklock/cli/page.h\"
+file(WRITE ${OUTPUT} "#include <string_view>
 
 namespace zklock::cli {
-const std::string_view kPage = R\"zklock_page(")
+extern const std::string_view kPage = R\"zklock_page(")
 file(APPEND ${OUTPUT} "${text}")
 file(APPEND ${OUTPUT} ")zklock_page\";
 }  // namespace zklock::cli

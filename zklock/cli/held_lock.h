@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 
-#include "zklock/cli/contender.h"
+#include "zklock/acquire_options.h"
+#include "zklock/awaitable.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/client.h"
 #include "zklock/deadline.h"
 #include "zklock/hold.h"
 #include "zklock/leadership.h"
@@ -68,15 +72,38 @@ using LockHandler = std::function<void(HeldLock, std::exception_ptr)>;
 /// Acquires one lock. The object owns what it acquires.
 using LockFunction = std::function<void(Deadline, std::stop_token, LockHandler)>;
 
-/// Returns a function that acquires a Hold by `acquire`.
-[[nodiscard]] inline LockFunction lock_function(AcquireFunction acquire) {
-  return
-      [acquire = std::move(acquire)](Deadline deadline, std::stop_token stop, LockHandler handler) {
-        acquire(deadline, std::move(stop),
-                [handler = std::move(handler)](Hold hold, std::exception_ptr error) {
-                  handler(HeldLock(std::move(hold)), std::move(error));
-                });
-      };
-}
+/// Which lock a command acquires.
+///
+/// | choice           | class                                    |
+/// |------------------|------------------------------------------|
+/// | none             | Mutex                                    |
+/// | shared           | SharedMutex, for reading                 |
+/// | permits, of      | Semaphore with that count                |
+/// | permits, no `of` | Semaphore with the count on the servers  |
+/// | weight           | PriorityMutex                            |
+struct LockChoice {
+  bool shared = false;
+  std::optional<int> permits;
+  std::optional<int> of;
+  std::optional<int> weight;
+  std::optional<std::chrono::milliseconds> max_hold;
+  std::chrono::milliseconds lock_delay{0};
+  std::string note;
+};
+
+/// Returns a function that acquires the lock at `path`. Throws: Error.
+[[nodiscard]] LockFunction make_contender(Client& client, const std::string& path,
+                                          const LockChoice& choice);
+
+/// Returns the name of the kind: "mutex", "shared", "permits" or "priority".
+[[nodiscard]] const char* kind_of(const LockChoice& choice) noexcept;
+
+/// Returns a function that stands once for the election at `path`. It retries temporary errors. Its
+/// HeldLock is the leadership. After a loss it does not stand again. `on_leading` is called on a
+/// thread of the client, before the handler, and does not throw.
+/// Throws: Error.
+[[nodiscard]] LockFunction make_candidacy(Client& client, const std::string& path,
+                                          const std::string& note,
+                                          std::function<void(const Leadership&)> on_leading);
 
 }  // namespace zklock::cli

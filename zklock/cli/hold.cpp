@@ -13,20 +13,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "zklock/cli/blocker_text.h"
-#include "zklock/cli/contender.h"
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/error_text.h"
+#include "zklock/cli/core/text.h"
+#include "zklock/cli/held_lock.h"
+#include "zklock/cli/io/events.h"
 #include "zklock/cli/io/service_notify.h"
-#include "zklock/cli/io/signals.h"
 #include "zklock/cli/io/standard_streams.h"
-#include "zklock/cli/io/task_queue.h"
 #include "zklock/cli/io/unique_fd.h"
-#include "zklock/cli/io/waiter.h"
 #include "zklock/cli/run.h"
-#include "zklock/cli/run_command.h"
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/cli/view_support.h"
@@ -100,8 +96,8 @@ class Holding {
     Deadline deadline = Deadline::never();
     if (options_.nonblock) deadline = Deadline::passed();
     if (options_.wait) deadline = Deadline(*options_.wait);
-    acquire_(deadline, stop_.get_token(), [this](Hold hold, std::exception_ptr error) {
-      auto shared = std::make_shared<Hold>(std::move(hold));
+    acquire_(deadline, stop_.get_token(), [this](HeldLock hold, std::exception_ptr error) {
+      auto shared = std::make_shared<HeldLock>(std::move(hold));
       tasks_.post([this, shared, error = std::move(error)] {
         hold_ = std::move(*shared);
         error_ = error;
@@ -131,7 +127,7 @@ class Holding {
       say(text_of(error));
       return exit_code_of(error.errc());
     }
-    say(not_acquired_text(options_.wait, blocker_text(hold_, options_.lock)));
+    say(not_acquired_text(options_.wait, blocker_text(hold_.hold(), options_.lock)));
     return ExitCode::kNotAcquired;
   }
 
@@ -197,7 +193,7 @@ class Holding {
   TaskQueue tasks_;
   Waiter waiter_;
   std::stop_source stop_;
-  Hold hold_;
+  HeldLock hold_;
   std::exception_ptr error_;
   bool is_answered_ = false;
   std::optional<int> signal_;
@@ -205,7 +201,7 @@ class Holding {
   std::optional<Instant> signalled_at_;  ///< of the first signal
   // Its destructor ends the acquire, which uses the members above.
   Client client_;
-  AcquireFunction acquire_;
+  LockFunction acquire_;
 };
 
 }  // namespace

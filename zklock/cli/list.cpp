@@ -8,13 +8,13 @@
 
 #include <CLI/CLI.hpp>
 
-#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/lock_tables.h"
 #include "zklock/cli/core/snapshot.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"
 

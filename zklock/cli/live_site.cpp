@@ -13,7 +13,6 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_search.h"
-#include "zklock/cli/page.h"
 #include "zklock/metrics.h"
 
 namespace zklock::cli {

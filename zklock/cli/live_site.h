@@ -9,11 +9,14 @@
 
 #include "zklock/cli/core/live_feed.h"
 #include "zklock/cli/core/observed_metrics.h"
-#include "zklock/cli/core/shared_text.h"
 #include "zklock/cli/core/snapshot.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/http_server.h"
 
 namespace zklock::cli {
+
+/// The text of page.html, from embed.cmake.
+extern const std::string_view kPage;
 
 /// The answers of `serve`, from the newest snapshot.
 ///

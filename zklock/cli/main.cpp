@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "zklock/cli/arguments.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/error_text.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/error.h"
 

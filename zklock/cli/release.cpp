@@ -12,12 +12,11 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
-#include "zklock/cli/core/counted.h"
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_facts.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"

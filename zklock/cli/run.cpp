@@ -8,10 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "zklock/cli/blocker_text.h"
-#include "zklock/cli/core/display_text.h"
-#include "zklock/cli/core/exit_code.h"
-#include "zklock/cli/error_text.h"
+#include "zklock/cli/command_text.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
 

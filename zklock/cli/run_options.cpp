@@ -11,11 +11,12 @@
 #include <string_view>
 #include <system_error>
 
+#include <CLI/CLI.hpp>
 #include <signal.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/program.h"
 
 namespace zklock::cli {
@@ -105,6 +106,43 @@ std::string sorted_hosts(const std::string& hosts) {
 }
 
 }  // namespace
+
+void declare_value(CLI::App& options, const char* names, std::string& target, const char* type,
+                   const char* text) {
+  options.add_option(names, target, text)->type_name(type)->check([](const std::string& given) {
+    return std::string(given.empty() ? "the value is empty" : "");
+  });
+}
+
+void declare_program(CLI::App& options) {
+  options.add_option("COMMAND")
+      ->description("The program to run, and its arguments")
+      ->type_name("")
+      ->expected(1, -1);
+}
+
+void declare_note(CLI::App& options, RunArguments& to) {
+  options.add_option("--note", to.note, "Purpose of this hold, for people")
+      ->type_name("TEXT")
+      ->each([&to](const std::string&) { to.has_note = true; });
+}
+
+void declare_lock_options(CLI::App& options, RunArguments& to) {
+  const auto value = [&](const char* names, std::string& target, const char* type,
+                         const char* text) { declare_value(options, names, target, type, text); };
+  options.add_flag("-n,--nonblock", to.nonblock, "Do not wait: exit 75 if the lock is not free");
+  options.add_flag("-x,--exclusive", to.exclusive, "Hold alone (default)");
+  options.add_flag("-s,--shared", to.shared, "Hold together with other shared holders");
+  value("-w,--wait", to.wait, "DUR", "Wait at most that long, then exit 75");
+  value("-k,--permits", to.permits, "K/N",
+        "K/N: K of N permits. K/shared: K permits of the stored count");
+  value("--weight", to.weight, "1..10", "Heavier contenders are served first");
+  value("--max-hold", to.max_hold, "DUR", "Hold at most that long, then exit 79");
+  value("--lock-delay", to.lock_delay, "DUR",
+        "After a loss, no contender is granted the lock for that long");
+  declare_note(options, to);
+  options.add_option("PATH", to.path, "Path of the lock")->required()->type_name("");
+}
 
 int option_number(const char* option, const std::string& text, int least, int most) {
   const auto value = number(text, least, most);

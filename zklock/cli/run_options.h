@@ -8,9 +8,13 @@
 
 #include <sys/types.h>
 
-#include "zklock/cli/contender.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/held_lock.h"
 #include "zklock/cli/settings.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming)
+class App;
+}
 
 namespace zklock::cli {
 
@@ -33,6 +37,17 @@ struct RunArguments {
   std::string shell_command = {};
   std::string path = {};
 };
+
+/// Declares an option whose value must not be empty.
+void declare_value(CLI::App& options, const char* names, std::string& target, const char* type,
+                   const char* text);
+/// Declares the operands after the path, for the help. The parser never sees them.
+void declare_program(CLI::App& options);
+/// Declares the option --note. Its value may be empty.
+void declare_note(CLI::App& options, RunArguments& to);
+
+/// Declares the options that choose a lock, and say how long to wait for it.
+void declare_lock_options(CLI::App& options, RunArguments& to);
 
 /// The checked options of `zklock run`. Those of `zklock elect` and `zklock hold`, too.
 struct RunOptions {

@@ -5,14 +5,16 @@
 #include <string>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/cli/blocker_text.h"
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 
@@ -39,6 +41,12 @@ GuardedCommand guarded_command(const RunOptions& options, const SignalReader& si
       "zklock: " + options.name + ' ' + display_text(options.path) +
       ": zklock was killed, so the command was ended; the lock becomes free when the session ends";
   return command;
+}
+
+int run_with(const RunOptions& options) {
+  RunSession session(options, false);
+  const RunFacts& facts = session.run(make_contender(session.client(), options.path, options.lock));
+  return session.end(facts.exit_code);
 }
 
 }  // namespace
@@ -89,6 +97,24 @@ int RunSession::end(int exit_code) {
   guardian_.finish();
   if (!is_settled(client_, std::chrono::seconds(1))) ::_exit(exit_code);
   return exit_code;
+}
+
+Action declare_run(CLI::App& options) {
+  const auto to = std::make_shared<RunArguments>();
+  declare_lock_options(options, *to);
+  const auto value = [&](const char* names, std::string& target, const char* type,
+                         const char* text) { declare_value(options, names, target, type, text); };
+  value("--grace", to->grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
+  value("--term", to->term, "SIG", "Signal that ends the command (TERM)");
+  value("-E,--conflict-exit-code", to->code, "CODE", "Exit code if not acquired (75)");
+  value("--report", to->report, "FILE", "Write a JSON report at the end");
+  value("-c,--command", to->shell_command, "STRING", "Run STRING by /bin/sh");
+  declare_program(options);
+  return [to](const Invocation& invocation) {
+    return run_view("run", to->path, [&] {
+      return run_with(check_options(*to, invocation.settings, invocation.program));
+    });
+  };
 }
 
 }  // namespace zklock::cli

@@ -8,9 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "zklock/cli/blocker_text.h"
-#include "zklock/cli/core/counted.h"
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/command_text.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/run.h"
 
 namespace zklock::cli {

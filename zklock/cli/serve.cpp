@@ -16,13 +16,13 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/http_server.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/live_site.h"
-#include "zklock/cli/survey_thread.h"
+#include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"
 #include "zklock/client.h"
 #include "zklock/survey.h"

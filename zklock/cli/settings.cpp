@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/error_text.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/io/unique_fd.h"
 

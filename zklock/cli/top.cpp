@@ -16,11 +16,9 @@
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/lock_tables.h"
 #include "zklock/cli/core/top_view.h"
-#include "zklock/cli/io/signals.h"
-#include "zklock/cli/io/task_queue.h"
+#include "zklock/cli/io/events.h"
 #include "zklock/cli/io/terminal.h"
-#include "zklock/cli/io/waiter.h"
-#include "zklock/cli/survey_thread.h"
+#include "zklock/cli/survey_pass.h"
 #include "zklock/cli/view_support.h"
 
 namespace zklock::cli {

@@ -14,10 +14,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/counted.h"
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/error_text.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/survey_pass.h"

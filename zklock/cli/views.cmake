@@ -8,16 +8,13 @@ add_library(zklock_cli_views_core STATIC
   core/findings.cpp
   core/json_text.cpp
   core/live_feed.cpp
-  core/lock_choice.cpp
-  core/lock_facts.cpp
   core/lock_rows.cpp
+  core/lock_facts.cpp
   core/lock_search.cpp
   core/lock_tables.cpp
   core/observed_metrics.cpp
   core/server_facts.cpp
   core/snapshot.cpp
-  core/survey_delta.cpp
-  core/survey_totals.cpp
   core/top_view.cpp)
 target_link_libraries(zklock_cli_views_core
   PUBLIC zklock_cli_core zklock::zklock
@@ -31,7 +28,8 @@ add_library(zklock_cli_views_io STATIC
   io/http_server.cpp
   io/terminal.cpp)
 target_link_libraries(zklock_cli_views_io
-  PUBLIC zklock_cli_views_core Boost::headers Threads::Threads PRIVATE zklock_build_flags)
+  PUBLIC zklock_cli_views_core zklock_cli_io Boost::headers Threads::Threads
+  PRIVATE zklock_build_flags)
 
 set(page ${CMAKE_CURRENT_BINARY_DIR}/page.cpp)
 add_custom_command(
@@ -49,7 +47,6 @@ target_sources(zklock_cli_commands PRIVATE
   release.cpp
   serve.cpp
   survey_pass.cpp
-  survey_thread.cpp
   top.cpp
   view_support.cpp
   watch.cpp)

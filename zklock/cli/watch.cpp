@@ -17,8 +17,7 @@
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_facts.h"
-#include "zklock/cli/io/signals.h"
-#include "zklock/cli/io/waiter.h"
+#include "zklock/cli/io/events.h"
 #include "zklock/cli/view_support.h"
 #include "zklock/lock_observer.h"
 

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/io/events.h"
 #include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/process_tree.h"
-#include "zklock/cli/io/waiter.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::cli {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 namespace {

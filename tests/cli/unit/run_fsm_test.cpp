@@ -14,7 +14,7 @@
 #include <signal.h>
 
 #include "unit/state_table.h"
-#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "zklock/cli/core/text.h"
+
 #include <array>
 #include <chrono>
 #include <string>
@@ -7,11 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/cli/core/counted.h"
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/core/spelling.h"
 
 namespace zklock::cli {
 namespace {

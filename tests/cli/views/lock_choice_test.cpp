@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/lock_choice.h"
-
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "locks.h"
+#include "zklock/cli/core/lock_rows.h"
 
 namespace zklock::cli {
 namespace {

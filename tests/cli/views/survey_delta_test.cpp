@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/survey_delta.h"
-
 #include <map>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "zklock/cli/core/live_feed.h"
 
 namespace zklock::cli {
 namespace {

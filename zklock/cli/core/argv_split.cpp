@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <system_error>
 
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

@@ -10,8 +10,8 @@
 #include <set>
 #include <utility>
 
-#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

@@ -11,7 +11,6 @@
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/lock_search.h"
 #include "zklock/cli/core/snapshot.h"
-#include "zklock/cli/core/survey_totals.h"
 #include "zklock/survey.h"
 
 /// The JSON texts of the commands and of the page. Each is one line of ASCII. Numbers that can

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/live_feed.h"
 
-#include <string_view>
-#include <utility>
-
-#include "zklock/cli/core/lock_choice.h"
+#include "zklock/cli/core/lock_rows.h"
 
 namespace zklock::cli {
 
@@ -25,6 +22,19 @@ void append(std::string& list, std::string_view item) {
 }
 
 }  // namespace
+
+SurveyDelta survey_delta(std::span<const LockText> before, std::span<const LockText> now) {
+  SurveyDelta delta;
+  auto old = before.begin();
+  for (const LockText& each : now) {
+    for (; old != before.end() && old->path < each.path; ++old) delta.removed.push_back(old->path);
+    const bool existed = old != before.end() && old->path == each.path;
+    if (!existed || old->json != each.json) delta.changed.push_back(&each);
+    if (existed) ++old;
+  }
+  for (; old != before.end(); ++old) delta.removed.push_back(old->path);
+  return delta;
+}
 
 LiveFeed::LiveFeed(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}

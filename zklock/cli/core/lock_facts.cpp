@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/lock_state.h"
 
 namespace zklock::cli {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "zklock/cli/core/lock_choice.h"
+#include "zklock/cli/core/lock_rows.h"
 
 namespace zklock::cli {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "zklock/cli/core/counted.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

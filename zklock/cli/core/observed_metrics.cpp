@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/survey_totals.h"
+#include "zklock/cli/core/snapshot.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/metrics.h"
 
 namespace zklock::cli {

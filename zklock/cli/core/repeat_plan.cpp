@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 

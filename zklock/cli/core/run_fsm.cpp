@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 

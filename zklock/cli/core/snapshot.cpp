@@ -98,4 +98,16 @@ const CycleMark* mark_of(const CycleMarks& marks, std::string_view path) {
   return mark == marks.end() ? nullptr : mark->second.get();
 }
 
+SurveyTotals totals_of(const Snapshot& snapshot) {
+  SurveyTotals totals{.locks = snapshot.locks.size()};
+  for (const SurveyedLock& lock : snapshot.locks) {
+    if (lock.state.holding > 0) ++totals.held;
+    totals.waiting += lock.state.waiting;
+  }
+  for (const LockCycle& cycle : snapshot.cycles) {
+    ++(cycle.is_certain ? totals.certain_cycles : totals.possible_cycles);
+  }
+  return totals;
+}
+
 }  // namespace zklock::cli

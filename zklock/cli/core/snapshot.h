@@ -70,4 +70,15 @@ CycleMarks cycle_marks(std::span<const LockCycle> cycles);
 /// Returns the mark of a path; null if it is in no cycle.
 const CycleMark* mark_of(const CycleMarks& marks, std::string_view path);
 
+/// The sums over all locks of a snapshot. The page and /metrics show these.
+struct SurveyTotals {
+  std::size_t locks = 0;
+  std::size_t held = 0;             ///< locks with a holder
+  std::size_t waiting = 0;          ///< contenders that wait
+  std::size_t certain_cycles = 0;   ///< deadlocks
+  std::size_t possible_cycles = 0;  ///< possible deadlocks
+};
+
+SurveyTotals totals_of(const Snapshot& snapshot);
+
 }  // namespace zklock::cli

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "zklock/cli/core/columns.h"
-#include "zklock/cli/core/counted.h"
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/lock_tables.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "zklock/cli/core/end_plan.h"
-#include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 

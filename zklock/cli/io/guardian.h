@@ -8,10 +8,9 @@
 #include <sys/types.h>
 
 #include "zklock/cli/core/duration.h"
-#include "zklock/cli/io/guardian_message.h"
+#include "zklock/cli/io/guardian_link.h"
 #include "zklock/cli/io/guardian_process.h"
 #include "zklock/cli/io/process_tree.h"
-#include "zklock/cli/io/shared_time.h"
 #include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {

@@ -16,10 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/io/program.h"
 #include "zklock/cli/io/standard_streams.h"
-#include "zklock/cli/io/system_failure.h"
 
 namespace zklock::cli {
 
@@ -34,15 +34,6 @@ constexpr int kNoExec = 127;
 constexpr milliseconds kLeftoverPause{100};
 /// The time from KILL to the report of a process that remains, and between two reports.
 constexpr milliseconds kBetweenReports{500};
-
-UniqueFd signals_of_children() {
-  sigset_t children;
-  sigemptyset(&children);
-  sigaddset(&children, SIGCHLD);
-  UniqueFd fd(::signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (fd.get() < 0) throw system_failure("signalfd");
-  return fd;
-}
 
 std::vector<std::string> split_variables(const std::string& text) {
   std::vector<std::string> variables;
@@ -85,7 +76,7 @@ GuardianProcess::GuardianProcess(const GuardedCommand& command, UniqueFd socket,
       zklock_(zklock),
       own_pid_(::getpid()),
       kill_limit_(kill_limit),
-      children_(signals_of_children()) {}
+      children_(signal_descriptor(signal_set({SIGCHLD}))) {}
 
 void GuardianProcess::run() {
   while (true) {

@@ -10,11 +10,10 @@
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/end_plan.h"
-#include "zklock/cli/io/guardian_message.h"
+#include "zklock/cli/io/events.h"
+#include "zklock/cli/io/guardian_link.h"
 #include "zklock/cli/io/process_tree.h"
-#include "zklock/cli/io/shared_time.h"
 #include "zklock/cli/io/unique_fd.h"
-#include "zklock/cli/io/waiter.h"
 
 namespace zklock::cli {
 

@@ -12,7 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
-#include "zklock/cli/core/shared_text.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {

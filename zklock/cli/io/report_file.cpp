@@ -15,9 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/display_text.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 

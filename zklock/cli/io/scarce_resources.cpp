@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/io/system_failure.h"
+#include "zklock/cli/io/events.h"
 
 namespace zklock::cli {
 
@@ -56,13 +56,6 @@ void set_up() noexcept {
 bool is_in_background() noexcept {
   const pid_t foreground = ::tcgetpgrp(STDIN_FILENO);
   return foreground > 0 && foreground != ::getpgrp();
-}
-
-sigset_t stop_signal() noexcept {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTSTP);
-  return set;
 }
 
 bool reads_within(int timeout_ms) noexcept {
@@ -129,10 +122,9 @@ Terminal::Terminal() {
 StopSignal::StopSignal() {
   struct sigaction action {};
   if (::sigaction(SIGTSTP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
-  const sigset_t stop = stop_signal();
+  const sigset_t stop = signal_set({SIGTSTP});
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  fd_ = UniqueFd(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (fd_.get() < 0) throw system_failure("signalfd");
+  fd_ = signal_descriptor(stop);
 }
 
 bool StopSignal::take() noexcept {
@@ -143,7 +135,7 @@ bool StopSignal::take() noexcept {
 void Terminal::suspend() noexcept {
   restore();
   // Without a shell that could continue the process, the kernel ignores SIGTSTP.
-  const sigset_t stop = stop_signal();
+  const sigset_t stop = signal_set({SIGTSTP});
   ::raise(SIGTSTP);
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);

@@ -5,14 +5,26 @@
 #include <optional>
 #include <string>
 
-#include "zklock/cli/contender.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/held_lock.h"
 #include "zklock/client.h"
 #include "zklock/deadline.h"
+#include "zklock/error.h"
 #include "zklock/hold.h"
 #include "zklock/lock_state.h"
 
 namespace zklock::cli {
+
+/// Replaces names of the library's API: "check the hosts" for "check ClientOptions::hosts".
+[[nodiscard]] std::string without_api_names(std::string text);
+
+/// Returns the cause of the error and its code, without the operation and the path, which zklock's
+/// own lines have already.
+[[nodiscard]] std::string text_of(const Error& error);
+
+/// Returns why the client has no connection: ": 127.0.0.1:1 refused the connection". Returns an
+/// empty text if that is unknown.
+[[nodiscard]] std::string connection_problem(const Client& client);
 
 /// Returns the state of the lock that `refused` could not acquire, for people: "held by db7 pid 812
 /// (billing); 3 wait". Returns an empty text if no server answers. Blocks for a second at most.

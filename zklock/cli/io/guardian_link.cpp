@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/io/guardian_message.h"
+#include "zklock/cli/io/guardian_link.h"
 
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <new>
 #include <type_traits>
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 
@@ -67,6 +71,17 @@ std::optional<Notice> receive_notice(int fd, bool& at_end) {
   const auto length = receive_into(fd, &notice, sizeof notice, at_end);
   if (!length || *length != sizeof notice) return std::nullopt;
   return notice;
+}
+
+SharedTime::SharedTime() {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw system_failure("mmap");
+  count_ = ::new (memory) Count(0);
+}
+
+SharedTime::~SharedTime() {
+  ::munmap(count_, sizeof(Count));
 }
 
 }  // namespace zklock::cli

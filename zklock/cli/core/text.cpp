@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/display_text.h"
+#include "zklock/cli/core/text.h"
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
+#include <numeric>
+#include <vector>
 
 namespace zklock::cli {
 
@@ -46,6 +47,21 @@ std::size_t decode(std::string_view text, char32_t& code) {
   return is_overlong || code > 0x10FFFF ? 0 : length;
 }
 
+/// Returns the Levenshtein distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 std::string display_text(std::string_view text) {
@@ -62,6 +78,21 @@ std::string display_text(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return shown;
+}
+
+std::string_view closest_name(std::string_view written, std::span<const std::string_view> names) {
+  constexpr std::size_t kMost = 2;
+  constexpr std::size_t kLongestName = 32;  // a longer text is no misspelling
+  if (written.size() > kLongestName) return {};
+  std::string_view closest;
+  std::size_t least = std::min(kMost + 1, written.size());
+  for (const std::string_view name : names) {
+    if (const std::size_t found = distance(written, name); found < least) {
+      least = found;
+      closest = name;
+    }
+  }
+  return closest;
 }
 
 }  // namespace zklock::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/exit_code.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 

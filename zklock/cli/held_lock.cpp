@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/candidacy.h"
+#include "zklock/cli/held_lock.h"
 
-#include <chrono>
 #include <condition_variable>
-#include <exception>
-#include <memory>
 #include <mutex>
-#include <optional>
-#include <stop_token>
 #include <thread>
-#include <utility>
 
 #include "zklock/error.h"
 #include "zklock/leader_election.h"
+#include "zklock/mutex.h"
+#include "zklock/priority_mutex.h"
+#include "zklock/semaphore.h"
+#include "zklock/shared_mutex.h"
 
 namespace zklock::cli {
 
 namespace {
+
+/// Returns a function that calls `acquire` with the lock, the options and a handler.
+template <class Lock, class Acquire>
+LockFunction lock_function(std::shared_ptr<Lock> lock, const LockChoice& choice, Acquire acquire) {
+  AcquireOptions options;
+  options.max_hold = choice.max_hold;
+  options.note = choice.note;
+  return [=](Deadline deadline, std::stop_token stop, LockHandler handler) {
+    AcquireOptions once = options;
+    once.deadline = deadline;
+    once.stop = std::move(stop);
+    acquire(*lock, once, [handler = std::move(handler)](Hold hold, std::exception_ptr error) {
+      handler(HeldLock(std::move(hold)), std::move(error));
+    });
+  };
+}
 
 /// How often it looks for an error that ends the candidacy. No callback reports that.
 constexpr std::chrono::milliseconds kBetweenLooks{500};
@@ -102,6 +116,46 @@ class Candidacy {
 };
 
 }  // namespace
+
+LockFunction make_contender(Client& client, const std::string& path, const LockChoice& choice) {
+  if (choice.permits) {
+    const int permits = *choice.permits;
+    auto lock = choice.of ? std::make_shared<Semaphore>(client, path, *choice.of)
+                          : std::make_shared<Semaphore>(client, path, SharedCount{permits});
+    return lock_function(std::move(lock), choice,
+                         [permits](Semaphore& semaphore, const auto& options, auto handler) {
+                           semaphore.async_acquire(options, permits, std::move(handler));
+                         });
+  }
+  if (choice.shared) {
+    return lock_function(std::make_shared<SharedMutex>(client, path), choice,
+                         [](SharedMutex& mutex, const auto& options, auto handler) {
+                           mutex.async_acquire_shared(options, std::move(handler));
+                         });
+  }
+  if (choice.weight) {
+    PriorityOptions priority;
+    priority.weight = *choice.weight;
+    priority.lock_delay = choice.lock_delay;
+    return lock_function(
+        std::make_shared<PriorityMutex>(client, path, priority), choice,
+        [weight = choice.weight](PriorityMutex& mutex, const auto& options, auto handler) {
+          mutex.async_acquire(options, weight, std::move(handler));
+        });
+  }
+  CohortOptions cohort;
+  cohort.lock_delay = choice.lock_delay;
+  return lock_function(std::make_shared<Mutex>(client, path, cohort), choice,
+                       [](Mutex& mutex, const auto& options, auto handler) {
+                         mutex.async_acquire(options, std::move(handler));
+                       });
+}
+
+const char* kind_of(const LockChoice& choice) noexcept {
+  if (choice.permits) return "permits";
+  if (choice.shared) return "shared";
+  return choice.weight ? "priority" : "mutex";
+}
 
 LockFunction make_candidacy(Client& client, const std::string& path, const std::string& note,
                             std::function<void(const Leadership&)> on_leading) {
