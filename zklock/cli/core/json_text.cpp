@@ -2,6 +2,7 @@
 #include "zklock/cli/core/json_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 
@@ -22,7 +23,7 @@ std::int64_t ms(WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
-Json text_or_null(const std::string& text) {
+Json text_or_null(std::string_view text) {
   return text.empty() ? Json() : Json(text);
 }
 
@@ -33,13 +34,8 @@ Json value_or_null(const std::optional<T>& value) {
 
 /// The names of the levels in the guide.
 std::string_view id_of(Level level) {
-  switch (level) {
-    case Level::ok: return "ok";
-    case Level::notice: return "notice";
-    case Level::warning: return "warning";
-    case Level::failure: return "failure";
-  }
-  return "failure";
+  constexpr std::array<std::string_view, 4> kIds{"ok", "notice", "warning", "failure"};
+  return kIds.at(static_cast<std::size_t>(level));
 }
 
 /// A number above 2^53 is no exact number in most programs. No process has such an id.
@@ -49,24 +45,14 @@ Json pid_or_null(std::int64_t pid) {
 }
 
 std::string_view name_of(Access access) {
-  switch (access) {
-    case Access::exclusive: return "exclusive";
-    case Access::shared: return "shared";
-    case Access::permits: return "permits";
-    case Access::weighted: return "weighted";
-  }
-  return "exclusive";
+  constexpr std::array<std::string_view, 4> kNames{"exclusive", "shared", "permits", "weighted"};
+  return kNames.at(static_cast<std::size_t>(access));
 }
 
 std::string_view id_of(Library library) {
-  switch (library) {
-    case Library::zklock: return "zklock";
-    case Library::curator: return "curator";
-    case Library::go_zookeeper: return "go-zookeeper";
-    case Library::kazoo: return "kazoo";
-    case Library::unknown: break;
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 5> kIds{"zklock", "curator", "go-zookeeper", "kazoo",
+                                                 "unknown"};
+  return kIds.at(static_cast<std::size_t>(library));
 }
 
 Json contender(const Participant& each) {
@@ -98,58 +84,43 @@ Json contenders(const std::vector<Participant>& list) {
   return all;
 }
 
-bool are_holders_cut(const SurveyedLock& lock) {
-  return lock.state.holding > lock.state.holders.size();
-}
-
 Json permits_of(const SurveyedLock& lock) {
   if (kind_of(lock) != LockKind::semaphore) return {};
-  Json fields = Json::object();
-  fields["count"] = value_or_null(lock.permits);
-  fields["held"] = value_or_null(held_permits(lock));
-  return fields;
+  return {{"count", value_or_null(lock.permits)}, {"held", value_or_null(held_permits(lock))}};
 }
 
 Json fields_of(const SurveyedLock& lock, const CycleMark* cycle, Known known = Known::all) {
-  Json fields = Json::object();
   const LockKind kind = kind_of(lock);
-  fields["path"] = lock.path;
-  fields["kind"] = kind == LockKind::unknown ? Json() : Json(name_of(kind));
-  fields["holders"] = contenders(lock.state.holders);
-  fields["queue"] = contenders(lock.waiters);
-  fields["holding"] = lock.state.holding;
-  fields["waiting"] = lock.state.waiting;
-  fields["holders_cut"] = are_holders_cut(lock);
-  fields["queue_cut"] = lock.state.waiting > lock.waiters.size();
-  fields["permits"] = permits_of(lock);
-  fields["delay"] = lock.is_delayed;
-  fields["delay_ms"] = lock.state.lock_delay ? Json(lock.state.lock_delay->count()) : Json();
-  fields["foreign"]["count"] = lock.other_children_count;
-  fields["foreign"]["names"] = lock.other_children;
-  fields["next_sequence"] = lock.next_sequence;
-  fields["cycle"] = cycle == nullptr ? "none" : cycle->is_certain ? "certain" : "possible";
-  fields["cycle_paths"] = cycle == nullptr ? Json::array() : Json(cycle->paths);
-  if (known == Known::all) return fields;
-  for (const char* const name : {"cycle", "cycle_paths"}) fields[name] = nullptr;
-  if (known == Known::one_lock) return fields;
-  for (const char* const name : {"queue", "queue_cut", "permits", "foreign", "next_sequence"}) {
-    fields[name] = nullptr;
-  }
-  return fields;
-}
-
-Json with_schema(const char* schema) {
-  Json fields = Json::object();
-  fields["schema"] = schema;
+  Json fields{{"path", lock.path},
+              {"kind", kind == LockKind::unknown ? Json() : Json(name_of(kind))},
+              {"holders", contenders(lock.state.holders)},
+              {"queue", contenders(lock.waiters)},
+              {"holding", lock.state.holding},
+              {"waiting", lock.state.waiting},
+              {"holders_cut", lock.state.holding > lock.state.holders.size()},
+              {"queue_cut", lock.state.waiting > lock.waiters.size()},
+              {"permits", permits_of(lock)},
+              {"delay", lock.is_delayed},
+              {"delay_ms", lock.state.lock_delay ? Json(lock.state.lock_delay->count()) : Json()},
+              {"foreign", {{"count", lock.other_children_count}, {"names", lock.other_children}}},
+              {"next_sequence", lock.next_sequence},
+              {"cycle", cycle == nullptr    ? "none"
+                        : cycle->is_certain ? "certain"
+                                            : "possible"},
+              {"cycle_paths", cycle == nullptr ? Json::array() : Json(cycle->paths)}};
+  const auto forget = [&fields](std::initializer_list<const char*> names) {
+    for (const char* const name : names) fields[name] = nullptr;
+  };
+  if (known != Known::all) forget({"cycle", "cycle_paths"});
+  if (known == Known::state) forget({"queue", "queue_cut", "permits", "foreign", "next_sequence"});
   return fields;
 }
 
 Json list_fields(const char* schema, const Snapshot& snapshot) {
-  Json fields = with_schema(schema);
-  fields["root"] = snapshot.root;
-  fields["as_of_ms"] = ms(snapshot.as_of);
-  fields["complete"] = snapshot.unread() == 0;
-  return fields;
+  return {{"schema", schema},
+          {"root", snapshot.root},
+          {"as_of_ms", ms(snapshot.as_of)},
+          {"complete", snapshot.unread() == 0}};
 }
 
 /// Returns the begin of a document with a list of locks. The locks follow as texts, because values
@@ -172,7 +143,7 @@ std::string lock_fields(const SurveyedLock& lock, const CycleMark* cycle) {
 }
 
 std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of, Known known) {
-  Json fields = with_schema("zklock.lock/1");
+  Json fields{{"schema", "zklock.lock/1"}};
   fields.update(fields_of(lock, cycle, known));
   fields["as_of_ms"] = ms(as_of);
   return dumped(fields);
@@ -200,92 +171,79 @@ std::string found_locks(const Snapshot& snapshot, const CycleMarks& marks,
 }
 
 std::string finding(const Finding& finding) {
-  Json fields = with_schema("zklock.finding/1");
-  fields["level"] = id_of(finding.level);
-  fields["kind"] = finding.kind;
-  fields["path"] = text_or_null(finding.path);
-  fields["text"] = finding.text;
-  fields["locks"] = finding.paths;
-  fields["participants"] = Json::array();
+  Json participants = Json::array();
   for (const auto& [path, each] : finding.participants) {
-    Json participant{{"path", path}};
-    participant.update(contender(each));
-    fields["participants"].push_back(std::move(participant));
+    participants.push_back({{"path", path}});
+    participants.back().update(contender(each));
   }
-  return dumped(fields);
+  return dumped({{"schema", "zklock.finding/1"},
+                 {"level", id_of(finding.level)},
+                 {"kind", finding.kind},
+                 {"path", text_or_null(finding.path)},
+                 {"text", finding.text},
+                 {"locks", finding.paths},
+                 {"participants", participants}});
 }
 
 std::string change(WallTime at, std::string_view kind, const std::string& lock) {
-  Json fields = with_schema("zklock.change/1");
-  fields["at_ms"] = ms(at);
-  fields["kind"] = kind;
-  fields["lock"] = lock.empty() ? Json() : Json::parse(lock);
-  return dumped(fields);
+  return dumped({{"schema", "zklock.change/1"},
+                 {"at_ms", ms(at)},
+                 {"kind", kind},
+                 {"lock", lock.empty() ? Json() : Json::parse(lock)}});
 }
 
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
                     std::chrono::milliseconds waited, std::size_t holding) {
-  Json fields = with_schema("zklock.release/1");
-  fields["path"] = path;
-  fields["node"] = node.empty() ? Json() : Json(node);
-  fields["outcome"] = outcome;
-  fields["waited_ms"] = waited.count();
-  fields["holding"] = holding;
-  return dumped(fields);
+  return dumped({{"schema", "zklock.release/1"},
+                 {"path", path},
+                 {"node", text_or_null(node)},
+                 {"outcome", outcome},
+                 {"waited_ms", waited.count()},
+                 {"holding", holding}});
 }
 
 std::string hold(std::string_view path, std::string_view node, std::string_view token,
                  std::string_view kind, std::string_view note) {
-  Json fields = with_schema("zklock.hold/1");
-  fields["path"] = path;
-  fields["node"] = node;
-  fields["token"] = token;
-  fields["kind"] = kind;
-  fields["note"] = text_or_null(std::string(note));
-  return dumped(fields);
+  return dumped({{"schema", "zklock.hold/1"},
+                 {"path", path},
+                 {"node", node},
+                 {"token", token},
+                 {"kind", kind},
+                 {"note", text_or_null(note)}});
 }
 
 std::string permits(std::string_view path, std::optional<int> count, std::int64_t held,
                     std::size_t waiting) {
-  Json fields = with_schema("zklock.permits/1");
-  fields["path"] = path;
-  fields["count"] = value_or_null(count);
-  fields["held"] = held;
-  fields["waiting"] = waiting;
-  return dumped(fields);
+  return dumped({{"schema", "zklock.permits/1"},
+                 {"path", path},
+                 {"count", value_or_null(count)},
+                 {"held", held},
+                 {"waiting", waiting}});
 }
 
 std::string doctor(Level level, std::string_view check, std::string_view text) {
-  Json fields = with_schema("zklock.doctor/1");
-  fields["level"] = id_of(level);
-  fields["check"] = check;
-  fields["text"] = text;
-  return dumped(fields);
+  return dumped(
+      {{"schema", "zklock.doctor/1"}, {"level", id_of(level)}, {"check", check}, {"text", text}});
 }
 
 std::string hello(std::string_view root, std::string_view version) {
-  Json fields = with_schema("zklock.live/1");
-  fields["root"] = root;
-  fields["version"] = version;
-  return dumped(fields);
+  return dumped({{"schema", "zklock.live/1"}, {"root", root}, {"version", version}});
 }
 
 std::string beat(const Beat& beat) {
-  Json fields = Json::object();
-  fields["now_ms"] = ms(beat.now);
-  fields["as_of_ms"] = beat.as_of == WallTime() ? Json() : Json(ms(beat.as_of));
-  fields["pass_ms"] = beat.duration.count();
-  fields["interval_ms"] = beat.interval.count();
-  fields["connected"] = beat.connected;
-  fields["locks"] = beat.totals.locks;
-  fields["held"] = beat.totals.held;
-  fields["waiting"] = beat.totals.waiting;
-  fields["deadlocks"] = beat.totals.certain_cycles;
-  fields["possible_deadlocks"] = beat.totals.possible_cycles;
-  fields["shown"] = beat.shown;
-  fields["unreadable"] = beat.unreadable;
-  fields["error"] = text_or_null(beat.error);
-  return dumped(fields);
+  return dumped({{"now_ms", ms(beat.now)},
+                 {"as_of_ms", beat.as_of == WallTime() ? Json() : Json(ms(beat.as_of))},
+                 {"pass_ms", beat.duration.count()},
+                 {"interval_ms", beat.interval.count()},
+                 {"connected", beat.connected},
+                 {"locks", beat.totals.locks},
+                 {"held", beat.totals.held},
+                 {"waiting", beat.totals.waiting},
+                 {"deadlocks", beat.totals.certain_cycles},
+                 {"possible_deadlocks", beat.totals.possible_cycles},
+                 {"shown", beat.shown},
+                 {"unreadable", beat.unreadable},
+                 {"error", text_or_null(beat.error)}});
 }
 
 std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks) {
