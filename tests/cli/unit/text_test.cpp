@@ -99,7 +99,7 @@ TEST(DisplayText, HiddenCharacters_AreReplaced) {
 TEST(DisplayText, InvalidUtf8_IsReplaced) {
   EXPECT_EQ(display_text("\xC0\xAF"), "??");       // overlong
   EXPECT_EQ(display_text("\xE0\x80\xAF"), "???");  // overlong
-  EXPECT_EQ(display_text("\xED\xA0\x80"), "?");    // surrogate
+  EXPECT_EQ(display_text("\xED\xA0\x80"), "???");  // surrogate
   EXPECT_EQ(display_text("a\xFF\x62"), "a?b");
   EXPECT_EQ(display_text("\xE2\x82"), "??");            // cut
   EXPECT_EQ(display_text("\xF4\x90\x80\x80"), "????");  // above the last code

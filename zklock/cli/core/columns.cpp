@@ -2,10 +2,12 @@
 #include "zklock/cli/core/columns.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <span>
 #include <utility>
+
+#include <locale.h>
+#include <wchar.h>
 
 #include "zklock/cli/core/text.h"
 
@@ -13,44 +15,14 @@ namespace zklock::cli {
 
 namespace {
 
-struct Range {
-  char32_t first;
-  char32_t last;
-};
-
-constexpr std::array kCombining{Range{0x300, 0x36F},   Range{0x483, 0x489},   Range{0x591, 0x5BD},
-                                Range{0x610, 0x61A},   Range{0x64B, 0x65F},   Range{0x900, 0x902},
-                                Range{0xE31, 0xE31},   Range{0xE34, 0xE3A},   Range{0x1AB0, 0x1AFF},
-                                Range{0x1DC0, 0x1DFF}, Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F},
-                                Range{0xFE20, 0xFE2F}};
-constexpr std::array kWide{Range{0x1100, 0x115F},  Range{0x2705, 0x2705},   Range{0x2E80, 0x303E},
-                           Range{0x3041, 0x33FF},  Range{0x1F680, 0x1F6FF}, Range{0x3400, 0x4DBF},
-                           Range{0x4E00, 0x9FFF},  Range{0xA000, 0xA4CF},   Range{0xAC00, 0xD7A3},
-                           Range{0xF900, 0xFAFF},  Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},
-                           Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F}, Range{0x1F900, 0x1F9FF},
-                           Range{0x20000, 0x3FFFD}};
-
-template <std::size_t N>
-bool is_in(const std::array<Range, N>& ranges, char32_t code) noexcept {
-  return std::ranges::any_of(
-      ranges, [code](const Range& each) { return code >= each.first && code <= each.last; });
-}
-
-/// Removes the first character of valid UTF-8. Returns its code.
-char32_t take_character(std::string_view& text) noexcept {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  char32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length && i < text.size(); ++i) {
-    code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3FU);
-  }
-  text.remove_prefix(std::min(length, text.size()));
-  return code;
-}
-
+/// Returns the columns of a character, by the tables of the C library for UTF-8. They depend on the
+/// locale of the thread.
 std::size_t width_of(char32_t code) noexcept {
-  if (is_in(kCombining, code)) return 0;
-  return is_in(kWide, code) ? 2 : 1;
+  static const locale_t kUtf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t before = ::uselocale(kUtf8);
+  const int width = ::wcwidth(static_cast<wchar_t>(code));
+  ::uselocale(before);
+  return width < 0 ? 1 : static_cast<std::size_t>(width);
 }
 
 /// Returns the longest begin of the text that fits into `width` columns.

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include <boost/locale/utf.hpp>
+
 namespace zklock::cli {
 
 namespace {
@@ -15,36 +17,16 @@ struct Range {
   char32_t last;
 };
 
-// Controls, marks of direction, characters without width, surrogates and private use.
+// Controls, marks of direction, characters without width, private use, and what is no character.
 constexpr std::array kHidden{
-    Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0xAD, 0xAD},     Range{0x61C, 0x61C},
-    Range{0x180E, 0x180E}, Range{0x200B, 0x200F}, Range{0x2028, 0x202E}, Range{0x2060, 0x206F},
-    Range{0xD800, 0xF8FF}, Range{0xFEFF, 0xFEFF}, Range{0xFFF0, 0xFFFF}, Range{0xE0000, 0x10FFFF}};
+    Range{0x00, 0x1F},     Range{0x7F, 0x9F},     Range{0xAD, 0xAD},
+    Range{0x61C, 0x61C},   Range{0x180E, 0x180E}, Range{0x200B, 0x200F},
+    Range{0x2028, 0x202E}, Range{0x2060, 0x206F}, Range{0xE000, 0xF8FF},
+    Range{0xFEFF, 0xFEFF}, Range{0xFFF0, 0xFFFF}, Range{0xE0000, kNoCharacter}};
 
 bool is_hidden(char32_t code) {
   return std::ranges::any_of(
       kHidden, [code](const Range& range) { return code >= range.first && code <= range.last; });
-}
-
-/// Returns the length of the UTF-8 character that begins `text`, and its code. The length is 0 if
-/// the text begins with no valid character.
-std::size_t decode(std::string_view text, char32_t& code) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  std::size_t length = 1;
-  code = lead;
-  if (lead >= 0x80) {
-    if (lead < 0xC2 || lead > 0xF4) return 0;
-    length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    code = lead & (0xFFU >> (length + 1));
-  }
-  if (text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0U) != 0x80) return 0;
-    code = code << 6U | (next & 0x3FU);
-  }
-  const bool is_overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  return is_overlong || code > 0x10FFFF ? 0 : length;
 }
 
 /// Returns the Levenshtein distance.
@@ -64,18 +46,29 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+char32_t take_character(std::string_view& text) noexcept {
+  using Utf8 = boost::locale::utf::utf_traits<char>;
+  const char* at = text.data();
+  char32_t code = Utf8::decode(at, text.data() + text.size());
+  if (!boost::locale::utf::is_valid_codepoint(code)) {
+    code = kNoCharacter;
+    at = text.data() + 1;
+  }
+  text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+  return code;
+}
+
 std::string display_text(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    char32_t code = 0;
-    const std::size_t length = decode(text, code);
-    if (length == 0 || is_hidden(code)) {
+    std::string_view rest = text;
+    if (is_hidden(take_character(rest))) {
       shown += '?';
     } else {
-      shown += text.substr(0, length);
+      shown += text.substr(0, text.size() - rest.size());
     }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
+    text = rest;
   }
   return shown;
 }

@@ -10,6 +10,12 @@
 
 namespace zklock::cli {
 
+/// Stands for a byte that begins no character of UTF-8.
+inline constexpr char32_t kNoCharacter = 0xFFFFFFFF;
+/// Removes the first character of a UTF-8 text, or the first byte of another text. Returns its code,
+/// or kNoCharacter. REQUIRES: the text is not empty.
+char32_t take_character(std::string_view& text) noexcept;
+
 /// Returns `text` for a terminal or a log. It replaces by '?' what could change the display of
 /// other text. That is control characters, invalid UTF-8, marks of text direction, characters
 /// without width, and private ones. The texts of znodes, paths and names come from other programs,
@@ -31,8 +37,7 @@ namespace zklock::cli {
 }
 
 /// Returns the name that was probably meant: at most two characters are missing, extra or
-/// different, and fewer than
-/// `written` has. Returns an empty text if there is none.
+/// different, and fewer than `written` has. Returns an empty text if there is none.
 [[nodiscard]] std::string_view closest_name(std::string_view written,
                                             std::span<const std::string_view> names);
 
