@@ -154,14 +154,8 @@ std::string_view name_of(Level level) noexcept {
 }
 
 int exit_code_of(Level worst, Level least) noexcept {
-  if (worst < least) return 0;
-  switch (worst) {
-    case Level::failure: return 2;
-    case Level::warning: return 1;
-    case Level::notice:
-    case Level::ok: break;
-  }
-  return 0;
+  if (worst < std::max(least, Level::warning)) return 0;
+  return worst == Level::failure ? 2 : 1;
 }
 
 std::vector<Finding> findings(const Snapshot& snapshot, const FindingOptions& options,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -37,54 +37,6 @@ bool passes(const SurveyedLock& lock, const RowFilter& filter, WallTime now) {
 }
 
 using std::chrono::milliseconds;
-
-/// A lock with one of its ages.
-struct Ranked {
-  milliseconds age{0};
-  std::size_t position = 0;
-};
-
-bool precedes(const Ranked& a, const Ranked& b) {
-  return a.age != b.age ? a.age > b.age : a.position < b.position;
-}
-
-/// Sorts the first `most` of the list, and drops the others.
-void keep_first(std::vector<Ranked>& list, std::size_t most) {
-  const auto end =
-      std::next(list.begin(), static_cast<std::ptrdiff_t>(std::min(most, list.size())));
-  std::partial_sort(list.begin(), end, list.end(), precedes);
-  list.erase(end, list.end());
-}
-
-/// Collects positions up to a limit, each once.
-class Choice {
- public:
-  Choice(std::size_t count, std::size_t most) : is_taken_(count), most_(most) {}
-
-  void take(std::size_t position) {
-    if (is_full() || is_taken_[position]) return;
-    is_taken_[position] = true;
-    taken_.push_back(position);
-  }
-  bool is_full() const noexcept { return taken_.size() == most_; }
-  std::vector<std::size_t> sorted() && {
-    std::ranges::sort(taken_);
-    return std::move(taken_);
-  }
-
- private:
-  std::vector<bool> is_taken_;
-  std::vector<std::size_t> taken_;
-  const std::size_t most_;
-};
-
-void take_in_turns(Choice& choice, const std::vector<Ranked>& holds,
-                   const std::vector<Ranked>& waits) {
-  for (std::size_t i = 0; i < std::max(holds.size(), waits.size()); ++i) {
-    if (i < holds.size()) choice.take(holds[i].position);
-    if (i < waits.size()) choice.take(waits[i].position);
-  }
-}
 
 }  // namespace
 
@@ -126,27 +78,33 @@ std::vector<std::size_t> most_important(std::span<const SurveyedLock> locks,
                                         std::vector<std::size_t> candidates, std::size_t most,
                                         WallTime now) {
   if (candidates.size() <= most) return candidates;
-  Choice choice(locks.size(), most);
-  for (const bool certain : {true, false}) {
-    if (marks.empty()) break;
+  std::vector<std::size_t> ranks(locks.size(), std::numeric_limits<std::size_t>::max());
+  // The longest ages have the ranks first, first + 2, and so on.
+  const auto rank_by = [&](auto age_of, std::size_t first) {
+    std::vector<std::pair<milliseconds, std::size_t>> ages;
     for (const std::size_t position : candidates) {
-      const CycleMark* const mark = mark_of(marks, locks[position].path);
-      if (mark != nullptr && mark->is_certain == certain) choice.take(position);
+      const auto age = is_led(locks[position]) ? std::nullopt : age_of(locks[position], now);
+      if (age) ages.emplace_back(-*age, position);
     }
-  }
-  std::vector<Ranked> holds;
-  std::vector<Ranked> waits;
+    std::ranges::sort(ages);
+    for (const auto& [age, position] : ages) {
+      ranks[position] = std::min(ranks[position], first);
+      first += 2;
+    }
+  };
+  rank_by(oldest_alert, 2);
+  rank_by(oldest_wait, 3);
   for (const std::size_t position : candidates) {
-    const SurveyedLock& lock = locks[position];
-    if (is_led(lock)) continue;
-    if (const auto age = oldest_alert(lock, now)) holds.push_back({*age, position});
-    if (const auto age = oldest_wait(lock, now)) waits.push_back({*age, position});
+    const CycleMark* const mark = mark_of(marks, locks[position].path);
+    if (mark != nullptr) ranks[position] = mark->is_certain ? 0 : 1;
   }
-  keep_first(holds, most);
-  keep_first(waits, most);
-  take_in_turns(choice, holds, waits);
-  for (const std::size_t position : candidates) choice.take(position);
-  return std::move(choice).sorted();
+  const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(most);
+  std::ranges::partial_sort(candidates, end, {}, [&ranks](std::size_t position) {
+    return std::pair(ranks[position], position);
+  });
+  candidates.erase(end, candidates.end());
+  std::ranges::sort(candidates);
+  return candidates;
 }
 
 }  // namespace zklock::cli
