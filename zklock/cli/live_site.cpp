@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <random>
 #include <utility>
-#include <variant>
 
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_search.h"
 #include "zklock/metrics.h"
@@ -80,15 +80,16 @@ HttpAnswer LiveSite::page() const {
 }
 
 HttpAnswer LiveSite::locks(std::string_view query) const {
-  const auto parsed = parse_lock_query(query);
-  if (const auto* const fault = std::get_if<QueryFault>(&parsed)) {
-    return {.status = 400, .body = shared(std::string(text_of(*fault)) + "\n")};
+  LockQuery parsed;
+  try {
+    parsed = parse_lock_query(query);
+  } catch (const Failure& failure) {
+    return {.status = 400, .body = shared(std::string(failure.what()) + "\n")};
   }
   if (!data_.snapshot) return {.status = 503, .body = shared("the first pass has not ended\n")};
   if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
   const Snapshot& snapshot = *data_.snapshot;
-  const FoundLocks found =
-      find_locks(snapshot, data_.marks, std::get<LockQuery>(parsed), kMostFound, snapshot.as_of);
+  const FoundLocks found = find_locks(snapshot, data_.marks, parsed, kMostFound, snapshot.as_of);
   return {.content_type = "application/json",
           .body = shared(json::found_locks(snapshot, data_.marks, found) + "\n")};
 }

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
 
@@ -50,59 +49,34 @@ std::vector<std::string> words_of(std::string_view text) {
 }
 
 /// Replaces each "+" by a space, and each "%XX" by its byte.
-std::variant<std::string, QueryFault> decoded(std::string_view text) {
+std::string decoded(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
     unsigned byte = static_cast<unsigned char>(text[i] == '+' ? ' ' : text[i]);
     if (text[i] == '%') {
       const std::string_view digits = text.substr(i + 1, 2);
       const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16).ptr;
-      if (digits.size() < 2 || end != digits.data() + 2) return QueryFault::bad_escape;
+      if (digits.size() < 2 || end != digits.data() + 2) {
+        refuse("a % must be followed by two hexadecimal digits; write %25 for a percent sign");
+      }
       i += 2;
     }
-    if (byte < 0x20 || byte == 0x7f) return QueryFault::control_character;
+    if (byte < 0x20 || byte == 0x7f) refuse("remove the control character from the query");
     result += static_cast<char>(byte);
   }
   return result;
 }
 
-std::optional<RowOrder> order_of(std::string_view name) noexcept {
+RowOrder order_of(std::string_view name) {
   if (name == "path") return RowOrder::path;
   if (name == "held") return RowOrder::held;
   if (name == "waiting") return RowOrder::waiting;
-  return std::nullopt;
-}
-
-/// Sets the field of a query. Returns why the field is refused.
-std::optional<QueryFault> set_field(LockQuery& query, std::string_view name, std::string text) {
-  if (name == "search") {
-    if (text.size() > kMostSearchBytes) return QueryFault::too_long;
-    query.search = std::move(text);
-    return std::nullopt;
-  }
-  if (name != "sort") return QueryFault::unknown_field;
-  const auto order = order_of(text);
-  if (!order) return QueryFault::unknown_order;
-  query.sort = *order;
-  return std::nullopt;
+  refuse("sort must be path, held or waiting");
 }
 
 }  // namespace
 
-std::string_view text_of(QueryFault fault) noexcept {
-  switch (fault) {
-    case QueryFault::unknown_field: return "the query has a field that is neither search nor sort";
-    case QueryFault::repeated_field: return "the query has a field twice";
-    case QueryFault::unknown_order: return "sort must be path, held or waiting";
-    case QueryFault::bad_escape:
-      return "a % must be followed by two hexadecimal digits; write %25 for a percent sign";
-    case QueryFault::control_character: return "remove the control character from the query";
-    case QueryFault::too_long: return "the search is too long: shorten it to 200 bytes";
-  }
-  return "the query is malformed";
-}
-
-std::variant<LockQuery, QueryFault> parse_lock_query(std::string_view query) {
+LockQuery parse_lock_query(std::string_view query) {
   LockQuery result;
   std::set<std::string_view> names;
   while (!query.empty()) {
@@ -110,13 +84,18 @@ std::variant<LockQuery, QueryFault> parse_lock_query(std::string_view query) {
     query.remove_prefix(std::min(field.size() + 1, query.size()));
     if (field.empty()) continue;
     const std::string_view name = field.substr(0, field.find('='));
-    const std::string_view value = field.substr(std::min(name.size() + 1, field.size()));
-    auto text = decoded(value);
-    if (const auto* const fault = std::get_if<QueryFault>(&text)) return *fault;
-    if (const auto fault = set_field(result, name, std::get<std::string>(std::move(text)))) {
-      return *fault;
+    const std::string value = decoded(field.substr(std::min(name.size() + 1, field.size())));
+    if (name == "search") {
+      result.search = value;
+    } else if (name == "sort") {
+      result.sort = order_of(value);
+    } else {
+      refuse("the query has a field that is neither search nor sort");
     }
-    if (!names.insert(name).second) return QueryFault::repeated_field;
+    if (!names.insert(name).second) refuse("the query has a field twice");
+  }
+  if (result.search.size() > kMostSearchBytes) {
+    refuse("the search is too long: shorten it to 200 bytes");
   }
   return result;
 }

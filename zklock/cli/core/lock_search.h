@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "zklock/cli/core/lock_rows.h"
@@ -21,29 +20,10 @@ struct LockQuery {
   RowOrder sort = RowOrder::path;
 };
 
-/// Why a query is refused.
-///
-/// | fault             | cause                                                 |
-/// |-------------------|-------------------------------------------------------|
-/// | unknown_field     | a field that is neither search nor sort               |
-/// | repeated_field    | two fields of one name                                |
-/// | unknown_order     | sort is neither path, held nor waiting                |
-/// | bad_escape        | % without two hexadecimal digits                      |
-/// | control_character | a decoded byte below 0x20, or 0x7f                    |
-/// | too_long          | the decoded search has more than kMostSearchBytes     |
-enum class QueryFault {
-  unknown_field,
-  repeated_field,
-  unknown_order,
-  bad_escape,
-  control_character,
-  too_long,
-};
-/// Returns a sentence for the client.
-std::string_view text_of(QueryFault fault) noexcept;
-
 /// Parses the part of a target after the question mark: "search=a%20b&sort=held". Pure.
-std::variant<LockQuery, QueryFault> parse_lock_query(std::string_view query);
+/// Throws: Failure, with a sentence for the client. Each of the two fields may occur once. A % needs
+/// two hexadecimal digits. No decoded byte may be below 0x20, or 0x7f.
+LockQuery parse_lock_query(std::string_view query);
 
 /// The result of a search.
 struct FoundLocks {
