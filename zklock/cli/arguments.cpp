@@ -13,10 +13,12 @@
 #include <CLI/CLI.hpp>
 
 #include "zklock/cli/command.h"
+#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/argv_split.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/scarce_resources.h"
+#include "zklock/error.h"
 
 namespace zklock::cli {
 
@@ -28,7 +30,7 @@ struct Command {
   const char* summary;
   /// Whether all arguments behind the first operand are those of a program to start.
   bool starts_program;
-  /// Declares the options of the command. The returned function uses their values.
+  /// Declares the options of the command. The returned action uses their values.
   Action (*declare)(CLI::App& options);
 };
 
@@ -96,23 +98,43 @@ void split_empty_values(std::vector<std::string>& arguments, const TakesValue& t
          " `zklock --help` lists the commands");
 }
 
-/// Parses by CLI11. Returns an exit code if the program is to end now. `command`: its name, or
-/// empty.
+/// Returns a failure with the name of the command and its path before the text.
+Failure failure_of(const Declared& declared, int exit_code, const std::string& text) {
+  const std::string& path = *declared.action.path;
+  return {exit_code,
+          declared.command->name + (path.empty() ? "" : ' ' + display_text(path)) + ": " + text};
+}
+
+/// Parses by CLI11. Returns an exit code if the program is to end now. `chosen`: the command, or
+/// null.
 std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
-                         const std::string& command) {
+                         const Declared* chosen) {
   std::ranges::reverse(arguments);  // as CLI11 expects
   try {
     app.parse(arguments);
+  } catch (const Failure& failure) {  // of an option's value
+    if (chosen == nullptr) throw;
+    throw failure_of(*chosen, failure.exit_code(), failure.what());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       const int code = app.exit(error);
       if (std::cout.flush()) return code;
       throw Failure(ExitCode::kOutput, "the standard output cannot be written");
     }
-    throw Failure(ExitCode::kUsage, std::string(error.what()) + "; see `zklock " + command +
-                                        (command.empty() ? "" : " ") + "--help`");
+    const std::string name = chosen != nullptr ? std::string(chosen->command->name) + ' ' : "";
+    refuse(std::string(error.what()) + "; see `zklock " + name + "--help`");
   }
   return std::nullopt;
+}
+
+int run(const Declared& chosen, const Invocation& invocation) {
+  try {
+    return chosen.action.run(invocation);
+  } catch (const Failure& failure) {
+    throw failure_of(chosen, failure.exit_code(), failure.what());
+  } catch (const Error& error) {
+    throw failure_of(chosen, exit_code_of(error.errc()), text_of(error));
+  }
 }
 
 }  // namespace
@@ -133,30 +155,30 @@ int run_arguments(std::span<const std::string> arguments) {
   std::vector<std::string> program;
   const auto of_app = [&](std::string_view name) { return takes_value(app, name); };
   const std::size_t word = first_operand(arguments, of_app);
-  const auto chosen = std::ranges::find_if(declared, [&](const Declared& each) {
-    return word < arguments.size() && arguments[word] == each.command->name;
-  });
+  const Declared* chosen = nullptr;
+  for (const Declared& each : declared) {
+    if (word < arguments.size() && arguments[word] == each.command->name) chosen = &each;
+  }
   const auto of_command = [&](std::string_view name) {
     std::optional<bool> found;
-    if (chosen != declared.end()) found = takes_value(*chosen->options, name);
+    if (chosen != nullptr) found = takes_value(*chosen->options, name);
     return found ? found : takes_value(app, name);
   };
   const bool names_one = std::ranges::any_of(arguments, [](const std::string& each) {
     return std::ranges::any_of(kCommands, [&](const Command& one) { return each == one.name; });
   });
   if (!names_one && word < arguments.size()) refuse_command(arguments[word]);
-  if (chosen != declared.end() && chosen->command->starts_program) {
+  if (chosen != nullptr && chosen->command->starts_program) {
     SplitArguments split = split_arguments(arguments.subspan(word + 1), of_command);
     own.resize(word + 1);
     own.insert(own.end(), split.own.begin(), split.own.end());
     program = std::move(split.program);
   }
   split_empty_values(own, of_command);
-  const std::string name = chosen != declared.end() ? chosen->command->name : "";
-  if (const auto code = parse(app, std::move(own), name)) return *code;
-  if (chosen == declared.end()) throw Failure(ExitCode::kUsage, "no command");
+  if (const auto code = parse(app, std::move(own), chosen)) return *code;
+  if (chosen == nullptr) refuse("no command");
   check_descriptors();
-  return chosen->action({read_settings(globals), std::move(program)});
+  return run(*chosen, {read_settings(globals), std::move(program)});
 }
 
 }  // namespace zklock::cli

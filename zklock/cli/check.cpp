@@ -20,7 +20,7 @@ constexpr std::size_t kMostWaiting = 1'000;  ///< described for cycles
 
 struct CheckOptions {
   std::string root;
-  std::string held_over;
+  FindingOptions wanted;
   std::size_t rate = 2'000;
   Level fail_on = Level::warning;
 };
@@ -31,11 +31,6 @@ std::string line_of(const Finding& finding) {
 }
 
 int check(const Settings& settings, const CheckOptions& options) {
-  FindingOptions wanted;
-  if (!options.held_over.empty()) {
-    wanted.held_over =
-        std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(options.held_over));
-  }
   const auto client = view_client(settings, "zklock check");
   SurveyOptions limits;
   limits.max_waiting = kMostWaiting;
@@ -43,7 +38,7 @@ int check(const Settings& settings, const CheckOptions& options) {
   const Snapshot snapshot =
       read_with_progress(*client, settings, "check " + options.root, options.root, limits);
   check_root(snapshot);
-  const auto found = findings(snapshot, wanted, std::chrono::system_clock::now());
+  const auto found = findings(snapshot, options.wanted, std::chrono::system_clock::now());
   for (const Finding& each : found) {
     print_line(settings.json ? json::finding(each) : line_of(each));
   }
@@ -64,14 +59,13 @@ int check(const Settings& settings, const CheckOptions& options) {
 Action declare_check(CLI::App& options) {
   const auto given = std::make_shared<CheckOptions>();
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
-  options.add_option("--held-over", given->held_over, "Warn of locks held for that long")
-      ->type_name("DUR");
+  declare_option(options, "--held-over", "DUR", "Warn of locks held for that long",
+                 [given](const auto& text) { given->wanted.held_over = parse_duration(text); });
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (2000)")
       ->check(CLI::PositiveNumber);
   declare_fail_on(options, given->fail_on);
-  return [given](const Invocation& invocation) {
-    return run_view("check", given->root, [&] { return check(invocation.settings, *given); });
-  };
+  return {&given->root,
+          [given](const Invocation& invocation) { return check(invocation.settings, *given); }};
 }
 
 }  // namespace zklock::cli

@@ -9,7 +9,8 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace zklock::cli {
 
@@ -19,10 +20,14 @@ struct Invocation {
   std::vector<std::string> program;  ///< program and arguments; of `run` and `elect`
 };
 
-/// Runs a command after its options were parsed. Returns the exit code. Throws: Failure, Error.
-using Action = std::function<int(const Invocation&)>;
+/// A command whose options were declared.
+struct Action {
+  const std::string* path;  ///< its first operand, a part of `run`
+  /// Runs the command after its options were parsed. Returns the exit code. Throws: Failure, Error.
+  std::function<int(const Invocation&)> run;
+};
 
-// Each declares the options of a command. The returned function uses their values. A new command
+// Each declares the options of a command. The returned action uses their values. A new command
 // needs a row in arguments.cpp, and its source in CMakeLists.txt.
 Action declare_run(CLI::App& options);
 Action declare_elect(CLI::App& options);

@@ -250,9 +250,8 @@ Action declare_doctor(CLI::App& options) {
   auto* const path = options.add_option("PATH", given->path, "A lock to check")->type_name("");
   declare_fail_on(options, given->fail_on);
   options.add_flag("--try", given->tries, "Contend for PATH once")->needs(path);
-  return [given](const Invocation& invocation) {
-    return run_view("doctor", given->path, [&] { return doctor(invocation.settings, *given); });
-  };
+  return {&given->path,
+          [given](const Invocation& invocation) { return doctor(invocation.settings, *given); }};
 }
 
 }  // namespace zklock::cli

@@ -30,31 +30,12 @@ namespace {
 
 constexpr std::chrono::seconds kBetweenProclaims{1};
 
-struct ElectArguments {
-  RunArguments run;
-  std::string proclaim;
-  std::string health;
-  bool repeat = false;
-};
-
 struct ElectOptions {
   RunOptions run;
   std::string proclaim;
   std::optional<HttpServer::Endpoint> health;
   bool repeat = false;
 };
-
-ElectOptions check_elect(const ElectArguments& arguments, const Invocation& invocation) {
-  ElectOptions options;
-  options.run = check_options(arguments.run, invocation.settings, invocation.program);
-  options.run.name = "elect";
-  options.run.kind = "election";
-  options.run.default_session_timeout = std::chrono::seconds(15);
-  options.proclaim = arguments.proclaim;
-  if (!arguments.health.empty()) options.health = parse_endpoint(arguments.health);
-  options.repeat = arguments.repeat;
-  return options;
-}
 
 /// Writes a line. Any thread may call it.
 void say(const RunOptions& options, const std::string& text) {
@@ -134,21 +115,23 @@ int elect(const ElectOptions& options) {
 }  // namespace
 
 Action declare_elect(CLI::App& options) {
-  const auto to = std::make_shared<ElectArguments>();
-  const auto value = [&](const char* names, std::string& target, const char* type,
-                         const char* text) { declare_value(options, names, target, type, text); };
-  value("--proclaim", to->proclaim, "TEXT", "Value that observers of the election receive");
-  value("--health", to->health, "ADDR", "Address of the probes /livez and /readyz: 127.0.0.1:8080");
-  options.add_flag("--repeat", to->repeat, "Stand again after the command or the leadership ended");
-  value("--grace", to->run.grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
-  value("--term", to->run.term, "SIG", "Signal that ends the command (TERM)");
-  declare_note(options, to->run);
-  value("--report", to->run.report, "FILE", "Write a JSON report; each leadership overwrites it");
+  const auto to = std::make_shared<ElectOptions>();
+  to->run.name = "elect";
+  to->run.default_session_timeout = std::chrono::seconds(15);
   options.add_option("PATH", to->run.path, "Path of the election")->required()->type_name("");
-  declare_program(options);
-  return [to](const Invocation& invocation) {
-    return run_view("elect", to->run.path, [&] { return elect(check_elect(*to, invocation)); });
-  };
+  declare_option(options, "--proclaim", "TEXT", "Value that observers of the election receive",
+                 [to](const auto& text) { to->proclaim = text; });
+  declare_option(options, "--health", "ADDR",
+                 "Address of the probes /livez and /readyz: 127.0.0.1:8080",
+                 [to](const auto& text) { to->health = parse_endpoint(text); });
+  options.add_flag("--repeat", to->repeat, "Stand again after the command or the leadership ended");
+  declare_note(options, to->run);
+  declare_program(options, to->run, "Write a JSON report; each leadership overwrites it");
+  return {&to->run.path, [to](const Invocation& invocation) {
+            check_options(to->run, invocation);
+            to->run.kind = "election";
+            return elect(*to);
+          }};
 }
 
 }  // namespace zklock::cli

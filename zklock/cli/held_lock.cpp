@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/held_lock.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -16,11 +17,14 @@ namespace zklock::cli {
 
 namespace {
 
+using std::chrono::milliseconds;
+
 /// Returns a function that calls `acquire` with the lock, the options and a handler.
 template <class Lock, class Acquire>
 LockFunction lock_function(std::shared_ptr<Lock> lock, const LockChoice& choice, Acquire acquire) {
   AcquireOptions options;
-  options.max_hold = choice.max_hold;
+  if (choice.max_hold)
+    options.max_hold = std::chrono::duration_cast<milliseconds>(*choice.max_hold);
   options.note = choice.note;
   return [=](Deadline deadline, std::stop_token stop, LockHandler handler) {
     AcquireOptions once = options;
@@ -33,7 +37,7 @@ LockFunction lock_function(std::shared_ptr<Lock> lock, const LockChoice& choice,
 }
 
 /// How often it looks for an error that ends the candidacy. No callback reports that.
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr milliseconds kBetweenLooks{500};
 
 /// One candidacy. The leader's function runs until end(), so the lock is released after the last
 /// process of the command has ended. After a loss, the election does not stand again.
@@ -118,6 +122,8 @@ class Candidacy {
 }  // namespace
 
 LockFunction make_contender(Client& client, const std::string& path, const LockChoice& choice) {
+  const auto lock_delay =
+      std::chrono::duration_cast<milliseconds>(choice.lock_delay.value_or(Duration{}));
   if (choice.permits) {
     const int permits = *choice.permits;
     auto lock = choice.of ? std::make_shared<Semaphore>(client, path, *choice.of)
@@ -136,7 +142,7 @@ LockFunction make_contender(Client& client, const std::string& path, const LockC
   if (choice.weight) {
     PriorityOptions priority;
     priority.weight = *choice.weight;
-    priority.lock_delay = choice.lock_delay;
+    priority.lock_delay = lock_delay;
     return lock_function(
         std::make_shared<PriorityMutex>(client, path, priority), choice,
         [weight = choice.weight](PriorityMutex& mutex, const auto& options, auto handler) {
@@ -144,7 +150,7 @@ LockFunction make_contender(Client& client, const std::string& path, const LockC
         });
   }
   CohortOptions cohort;
-  cohort.lock_delay = choice.lock_delay;
+  cohort.lock_delay = lock_delay;
   return lock_function(std::make_shared<Mutex>(client, path, cohort), choice,
                        [](Mutex& mutex, const auto& options, auto handler) {
                          mutex.async_acquire(options, std::move(handler));

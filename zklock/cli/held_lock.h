@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -83,12 +82,12 @@ using LockFunction = std::function<void(Deadline, std::stop_token, LockHandler)>
 /// | weight           | PriorityMutex                            |
 struct LockChoice {
   bool shared = false;
-  std::optional<int> permits;
-  std::optional<int> of;
-  std::optional<int> weight;
-  std::optional<std::chrono::milliseconds> max_hold;
-  std::chrono::milliseconds lock_delay{0};
-  std::string note;
+  std::optional<int> permits = {};
+  std::optional<int> of = {};
+  std::optional<int> weight = {};
+  std::optional<Duration> max_hold = {};
+  std::optional<Duration> lock_delay = {};
+  std::string note = {};
 };
 
 /// Returns a function that acquires the lock at `path`. Throws: Error.

@@ -34,28 +34,17 @@ namespace {
 
 using std::chrono::seconds;
 
-struct HoldArguments {
-  RunArguments lock;
-  std::string ready_fd;
-};
-
 struct HoldOptions {
   RunOptions lock;
   std::optional<int> ready_fd;
 };
 
-HoldOptions check_hold(const HoldArguments& arguments, const Settings& settings) {
-  HoldOptions options{check_lock_options(arguments.lock, settings), {}};
-  options.lock.name = "hold";
-  if (arguments.ready_fd.empty()) return options;
-  const int fd = option_number("--ready-fd", arguments.ready_fd, 3, 1'000'000);
+/// Returns a descriptor that is open for writing.
+int ready_descriptor(const std::string& text) {
+  const int fd = option_number("--ready-fd", text, 3, 1'000'000);
   const int flags = ::fcntl(fd, F_GETFL);
-  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
-    throw Failure(ExitCode::kUsage,
-                  "descriptor " + std::to_string(fd) + " is not open for writing");
-  }
-  options.ready_fd = fd;
-  return options;
+  if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return fd;
+  refuse("descriptor " + std::to_string(fd) + " is not open for writing");
 }
 
 /// One `zklock hold`: it waits for the lock, and then for a signal or the loss.
@@ -148,7 +137,7 @@ class Holding {
       release();
       return end(0);
     }
-    say("the lock was lost" + cause_text(*loss) + ", held for " +
+    say(std::string("the lock was lost (") + names_of(*loss).in_text + "), held for " +
         text_of(LeaseClock::now() - granted_at) + ", token " + token);
     // A program that works under the hold waits for the exit. The end of the session deletes the
     // znode.
@@ -210,16 +199,15 @@ Action declare_hold(CLI::App& options) {
   options.footer(
       "Holds until INT, TERM, HUP or QUIT. A program that works under this hold must end when "
       "zklock ends. Use `zklock run` if you can.");
-  const auto to = std::make_shared<HoldArguments>();
+  const auto to = std::make_shared<HoldOptions>();
+  to->lock.name = "hold";
   declare_lock_options(options, to->lock);
-  declare_value(options, "--ready-fd", to->ready_fd, "N",
-                "Write a line to descriptor N when it holds");
-  return [to](const Invocation& invocation) {
-    return run_view("hold", to->lock.path, [&] {
-      const HoldOptions checked = check_hold(*to, invocation.settings);
-      return std::make_unique<Holding>(checked)->go();
-    });
-  };
+  declare_option(options, "--ready-fd", "N", "Write a line to descriptor N when it holds",
+                 [to](const auto& text) { to->ready_fd = ready_descriptor(text); });
+  return {&to->lock.path, [to](const Invocation& invocation) {
+            check_lock_options(to->lock, invocation.settings);
+            return std::make_unique<Holding>(*to)->go();
+          }};
 }
 
 }  // namespace zklock::cli

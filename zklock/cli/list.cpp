@@ -30,19 +30,8 @@ struct ListOptions {
   RowOrder order = RowOrder::path;
   bool recursive = false;
   bool all = false;
-  std::string held_over;
-  std::string host;
-};
-
-RowFilter filter_of(const ListOptions& options) {
   RowFilter filter;
-  if (!options.held_over.empty()) {
-    filter.held_over =
-        std::chrono::duration_cast<std::chrono::milliseconds>(parse_duration(options.held_over));
-  }
-  filter.host = options.host;
-  return filter;
-}
+};
 
 int list_contenders(const Settings& settings, const RowFilter& filter, const Snapshot& snapshot) {
   const SurveyedLock& lock = snapshot.locks.front();
@@ -71,11 +60,10 @@ int list_contenders(const Settings& settings, const RowFilter& filter, const Sna
                                      : "no lock here, and none in the levels below that were read");
 }
 
-int list_locks(const Settings& settings, const ListOptions& options, const RowFilter& filter,
-               const Snapshot& snapshot) {
+int list_locks(const Settings& settings, const ListOptions& options, const Snapshot& snapshot) {
   report_unread("ls " + options.path, snapshot);
   if (snapshot.locks.empty()) refuse_empty(snapshot);
-  auto rows = lock_rows(snapshot.locks, filter, options.order, snapshot.as_of);
+  auto rows = lock_rows(snapshot.locks, options.filter, options.order, snapshot.as_of);
   const CycleMarks marks = cycle_marks(snapshot.cycles);
   if (settings.json) {
     for (const SurveyedLock* const row : rows) {
@@ -93,7 +81,6 @@ int list_locks(const Settings& settings, const ListOptions& options, const RowFi
 }
 
 int list(const Settings& settings, const ListOptions& options) {
-  const RowFilter filter = filter_of(options);
   const auto client = view_client(settings, "zklock ls");
   SurveyOptions limits;
   limits.max_waiting = options.all ? std::numeric_limits<std::size_t>::max() : kMostDescribed;
@@ -102,10 +89,10 @@ int list(const Settings& settings, const ListOptions& options) {
     SurveyOptions one = limits;
     one.max_depth = 0;
     const Snapshot snapshot = read_snapshot(*client, options.path, one);
-    if (!snapshot.locks.empty()) return list_contenders(settings, filter, snapshot);
+    if (!snapshot.locks.empty()) return list_contenders(settings, options.filter, snapshot);
   }
   return list_locks(
-      settings, options, filter,
+      settings, options,
       read_with_progress(*client, settings, "ls " + options.path, options.path, limits));
 }
 
@@ -119,13 +106,12 @@ Action declare_list(CLI::App& options) {
   options.add_flag("--all", given->all,
                    "All contenders, not only the first 100; all locks, not only 1,000");
   declare_sort(options, given->order);
-  options.add_option("--held-over", given->held_over, "Only locks held for that long")
-      ->type_name("DUR");
-  options.add_option("--host", given->host, "Only locks with a contender of that host")
+  declare_option(options, "--held-over", "DUR", "Only locks held for that long",
+                 [given](const auto& text) { given->filter.held_over = parse_duration(text); });
+  options.add_option("--host", given->filter.host, "Only locks with a contender of that host")
       ->type_name("HOST");
-  return [given](const Invocation& invocation) {
-    return run_view("ls", given->path, [&] { return list(invocation.settings, *given); });
-  };
+  return {&given->path,
+          [given](const Invocation& invocation) { return list(invocation.settings, *given); }};
 }
 
 }  // namespace zklock::cli

@@ -105,9 +105,8 @@ Action declare_permits(CLI::App& options) {
       ->excludes(set);
   options.add_flag("--create", given->create,
                    "Create the count if none is stored; with --set or --add");
-  return [given](const Invocation& invocation) {
-    return run_view("permits", given->path, [&] { return permits(invocation.settings, *given); });
-  };
+  return {&given->path,
+          [given](const Invocation& invocation) { return permits(invocation.settings, *given); }};
 }
 
 }  // namespace zklock::cli

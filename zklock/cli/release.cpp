@@ -39,7 +39,7 @@ struct ReleaseOptions {
   bool yes = false;
   bool all = false;
   std::string node;
-  std::string wait = "30s";
+  Duration wait = std::chrono::seconds(30);
 };
 
 void check_options(const ReleaseOptions& options) {
@@ -147,8 +147,8 @@ bool release_by(Client& client, const ReleaseOptions& options, const Participant
 
 /// Waits for all targets at one time. Returns the ones that have not released.
 std::vector<Participant> release_all(Client& client, const ReleaseOptions& options,
-                                     const std::vector<Participant>& targets, Duration wait) {
-  const Deadline deadline = wait;
+                                     const std::vector<Participant>& targets) {
+  const Deadline deadline = options.wait;
   const auto policy = targets.size() == 1 ? std::launch::deferred : std::launch::async;
   std::vector<std::future<bool>> results;
   for (const Participant& each : targets) {
@@ -191,12 +191,11 @@ Outcome released(const ReleaseOptions& options, std::size_t count, Duration wait
   return {"released", text, 0};
 }
 
-Outcome not_released(const ReleaseOptions& options, const std::vector<Participant>& rest,
-                     Duration wait) {
+Outcome not_released(const ReleaseOptions& options, const std::vector<Participant>& rest) {
   if (options.evict) {
     return {"no_such_contender", "the znode is of another contender now", ExitCode::kData};
   }
-  std::string text = "not released in " + text_of(wait);
+  std::string text = "not released in " + text_of(options.wait);
   text += (rest.front().holds ? ": held by " : ": waiting: ") + text_of(rest.front());
   if (rest.size() > 1) text += " and " + std::to_string(rest.size() - 1) + " more";
   return {"not_released", text, ExitCode::kNotAcquired};
@@ -223,7 +222,6 @@ int end_with(const Settings& settings, const Outcome& outcome) {
 int release(const Settings& settings, ReleaseOptions options) {
   check_options(options);
   options.node = node_of(options);
-  const Duration wait = parse_duration(options.wait);
   const auto client = view_client(settings, "zklock release");
   const auto begin = LeaseClock::now();
   const Found found = find_targets(*client, options);
@@ -246,11 +244,11 @@ int release(const Settings& settings, ReleaseOptions options) {
   }
   confirm(*client, options, targets);
   const auto sent = LeaseClock::now();
-  const auto rest = release_all(*client, options, targets, wait);
+  const auto rest = release_all(*client, options, targets);
   const Duration waited = LeaseClock::now() - sent;
   const std::size_t holding = still_holding(*client, options, found.holders);
   const Outcome success = released(options, targets.size(), waited, holding);
-  const Outcome failure = rest.empty() ? success : not_released(options, rest, wait);
+  const Outcome failure = rest.empty() ? success : not_released(options, rest);
   for (const Participant& each : targets) {
     print(each.node, std::ranges::count(rest, each) > 0 ? failure : success, holding);
   }
@@ -279,13 +277,13 @@ Action declare_release(CLI::App& options) {
           .add_option("--node", given->node,
                       "Znode of the contender, as in ZKLOCK_NODE (default: the first holder)")
           ->type_name("NODE");
-  options.add_option("-w,--wait", given->wait, "How long to wait (30s)")->type_name("DUR");
+  declare_option(options, "-w,--wait", "DUR", "How long to wait (30s)",
+                 [given](const auto& text) { given->wait = parse_duration(text); });
   options.add_flag("--all", given->all, "All holders, at most 100, not only the first")
       ->excludes(node);
   options.add_flag("--yes", given->yes, "Do not wait for a confirmation");
-  return [given](const Invocation& invocation) {
-    return run_view("release", given->path, [&] { return release(invocation.settings, *given); });
-  };
+  return {&given->path,
+          [given](const Invocation& invocation) { return release(invocation.settings, *given); }};
 }
 
 }  // namespace zklock::cli

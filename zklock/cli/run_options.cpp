@@ -2,14 +2,12 @@
 #include "zklock/cli/run_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string_view>
-#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <signal.h>
@@ -18,79 +16,18 @@
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/program.h"
+#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 
 namespace {
 
-using std::chrono::milliseconds;
-
-/// Returns std::nullopt if the text is not a number from `least` to `most`.
-std::optional<int> number(std::string_view text, int least, int most) {
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end || value < least || value > most) return std::nullopt;
-  return value;
-}
-
-std::optional<Duration> option_duration(const char* option, const std::string& text, Duration least,
-                                        Duration most) {
-  if (text.empty()) return std::nullopt;
-  const Duration value = parse_duration(text);
-  if (value < least || value > most) {
-    refuse(std::string(option) + " is from " + text_of(least) + " to " + text_of(most) + ", not " +
-           text_of(value));
-  }
-  return value;
-}
-
-std::optional<milliseconds> in_milliseconds(const std::optional<Duration>& duration) {
-  if (!duration) return std::nullopt;
-  return std::chrono::duration_cast<milliseconds>(*duration);
-}
-
-void read_permits(const std::string& text, LockChoice& lock) {
-  constexpr int kMost = 1'000'000;
-  const auto slash = text.find('/');
-  const std::string_view all = std::string_view(text).substr(std::min(slash, text.size()));
-  lock.permits = number(std::string_view(text).substr(0, slash), 1, kMost);
-  if (all != "/shared")
-    lock.of = number(all.substr(std::min<std::size_t>(1, all.size())), 1, kMost);
-  if (!lock.permits || (all != "/shared" && !lock.of) || (lock.of && *lock.permits > *lock.of)) {
-    refuse("-k \"" + display_text(text) + "\" is not valid: write K/N with 1 <= K <= N <= " +
-           std::to_string(kMost) + ", or K/shared");
-  }
-}
+constexpr std::chrono::hours kYear{24 * 365};
 
 void refuse_together(std::string_view option, bool is_set, std::string_view other, bool is_other) {
   if (is_set && is_other) {
     refuse(std::string(option) + " and " + std::string(other) + " exclude each other");
   }
-}
-
-LockChoice lock_choice(const RunArguments& arguments) {
-  LockChoice lock;
-  const bool has_permits = !arguments.permits.empty();
-  const bool has_weight = !arguments.weight.empty();
-  const bool has_delay = !arguments.lock_delay.empty();
-  refuse_together("-s", arguments.shared, "-x", arguments.exclusive);
-  refuse_together("-s", arguments.shared, "-k", has_permits);
-  refuse_together("-s", arguments.shared, "--weight", has_weight);
-  refuse_together("-s", arguments.shared, "--lock-delay", has_delay);
-  refuse_together("-k", has_permits, "-x", arguments.exclusive);
-  refuse_together("-k", has_permits, "--weight", has_weight);
-  refuse_together("-k", has_permits, "--lock-delay", has_delay);
-  lock.shared = arguments.shared;
-  if (has_permits) read_permits(arguments.permits, lock);
-  if (has_weight) lock.weight = option_number("--weight", arguments.weight, 1, 10);
-  constexpr auto kDay = std::chrono::hours(24);
-  lock.max_hold = in_milliseconds(option_duration("--max-hold", arguments.max_hold, milliseconds(1),
-                                                  std::chrono::hours(24 * 365)));
-  lock.lock_delay =
-      in_milliseconds(option_duration("--lock-delay", arguments.lock_delay, Duration{}, kDay))
-          .value_or(milliseconds(0));
-  return lock;
 }
 
 /// Returns the hosts in one order, with the chroot, so that equal lists compare equal.
@@ -107,54 +44,73 @@ std::string sorted_hosts(const std::string& hosts) {
 
 }  // namespace
 
-void declare_value(CLI::App& options, const char* names, std::string& target, const char* type,
-                   const char* text) {
-  options.add_option(names, target, text)->type_name(type)->check([](const std::string& given) {
-    return std::string(given.empty() ? "the value is empty" : "");
-  });
+void declare_note(CLI::App& options, RunOptions& to) {
+  options
+      .add_option_function<std::string>(
+          "--note", [&to](const std::string& text) { to.note = text; },
+          "Purpose of this hold, for people")
+      ->type_name("TEXT");
 }
 
-void declare_program(CLI::App& options) {
+void declare_lock_options(CLI::App& options, RunOptions& to) {
+  options.add_option("PATH", to.path, "Path of the lock")->required()->type_name("");
+  options.add_flag("-n,--nonblock", to.nonblock, "Do not wait: exit 75 if the lock is not free");
+  options.add_flag("-x,--exclusive", to.exclusive, "Hold alone (default)");
+  options.add_flag("-s,--shared", to.lock.shared, "Hold together with other shared holders");
+  declare_option(options, "-w,--wait", "DUR", "Wait at most that long, then exit 75",
+                 [&to](const auto& text) { to.wait = option_duration("-w", text, {}, kYear); });
+  declare_option(options, "-k,--permits", "K/N",
+                 "K/N: K of N permits. K/shared: K permits of the stored count",
+                 [&to](const auto& text) { read_permits(text, to.lock); });
+  declare_option(
+      options, "--weight", "1..10", "Heavier contenders are served first",
+      [&to](const auto& text) { to.lock.weight = option_number("--weight", text, 1, 10); });
+  declare_option(options, "--max-hold", "DUR", "Hold at most that long, then exit 79",
+                 [&to](const auto& text) {
+                   constexpr std::chrono::milliseconds kLeast{1};
+                   to.lock.max_hold = option_duration("--max-hold", text, kLeast, kYear);
+                 });
+  declare_option(options, "--lock-delay", "DUR",
+                 "After a loss, no contender is granted the lock for that long",
+                 [&to](const auto& text) {
+                   constexpr std::chrono::hours kDay{24};
+                   to.lock.lock_delay = option_duration("--lock-delay", text, {}, kDay);
+                 });
+  declare_note(options, to);
+}
+
+void declare_program(CLI::App& options, RunOptions& to, const char* report) {
+  declare_option(options, "--grace", "DUR", "Time from the signal to KILL (an eighth of -T)",
+                 [&to](const auto& text) {
+                   constexpr std::chrono::minutes kLongest{15};
+                   to.grace = option_duration("--grace", text, {}, kLongest);
+                 });
+  declare_option(options, "--term", "SIG", "Signal that ends the command (TERM)",
+                 [&to](const auto& text) { to.term_signal = parse_signal(text); });
+  declare_option(options, "--report", "FILE", report,
+                 [&to](const auto& text) { to.report = text; });
+  // For the help. The parser never sees them.
   options.add_option("COMMAND")
       ->description("The program to run, and its arguments")
       ->type_name("")
       ->expected(1, -1);
 }
 
-void declare_note(CLI::App& options, RunArguments& to) {
-  options.add_option("--note", to.note, "Purpose of this hold, for people")
-      ->type_name("TEXT")
-      ->each([&to](const std::string&) { to.has_note = true; });
-}
-
-void declare_lock_options(CLI::App& options, RunArguments& to) {
-  const auto value = [&](const char* names, std::string& target, const char* type,
-                         const char* text) { declare_value(options, names, target, type, text); };
-  options.add_flag("-n,--nonblock", to.nonblock, "Do not wait: exit 75 if the lock is not free");
-  options.add_flag("-x,--exclusive", to.exclusive, "Hold alone (default)");
-  options.add_flag("-s,--shared", to.shared, "Hold together with other shared holders");
-  value("-w,--wait", to.wait, "DUR", "Wait at most that long, then exit 75");
-  value("-k,--permits", to.permits, "K/N",
-        "K/N: K of N permits. K/shared: K permits of the stored count");
-  value("--weight", to.weight, "1..10", "Heavier contenders are served first");
-  value("--max-hold", to.max_hold, "DUR", "Hold at most that long, then exit 79");
-  value("--lock-delay", to.lock_delay, "DUR",
-        "After a loss, no contender is granted the lock for that long");
-  declare_note(options, to);
-  options.add_option("PATH", to.path, "Path of the lock")->required()->type_name("");
-}
-
-int option_number(const char* option, const std::string& text, int least, int most) {
-  const auto value = number(text, least, most);
-  if (!value) {
-    refuse(std::string(option) + " is a number from " + std::to_string(least) + " to " +
-           std::to_string(most) + ", not \"" + display_text(text) + '"');
+void read_permits(const std::string& text, LockChoice& lock) {
+  constexpr int kMost = 1'000'000;
+  const auto slash = text.find('/');
+  const std::string_view all = std::string_view(text).substr(std::min(slash, text.size()));
+  lock.permits = parse_number(std::string_view(text).substr(0, slash), 1, kMost);
+  if (all != "/shared")
+    lock.of = parse_number(all.substr(std::min<std::size_t>(1, all.size())), 1, kMost);
+  if (!lock.permits || (all != "/shared" && !lock.of) || (lock.of && *lock.permits > *lock.of)) {
+    refuse("-k \"" + display_text(text) + "\" is not valid: write K/N with 1 <= K <= N <= " +
+           std::to_string(kMost) + ", or K/shared");
   }
-  return *value;
 }
 
 int parse_signal(const std::string& text) {
-  if (const auto value = number(text, 1, SIGRTMAX)) return *value;
+  if (const auto value = parse_number(text, 1, SIGRTMAX)) return *value;
   const std::string name = text.starts_with("SIG") ? text.substr(3) : text;
   for (int signal = 1; signal < SIGRTMIN; ++signal) {
     const char* const known = ::sigabbrev_np(signal);
@@ -178,41 +134,35 @@ std::string held_with(const std::string& held, const std::string& hosts, const s
          ' ' + line;
 }
 
-RunOptions check_lock_options(const RunArguments& arguments, const Settings& settings) {
-  RunOptions options;
-  options.path = arguments.path;
+void check_lock_options(RunOptions& options, const Settings& settings) {
+  LockChoice& lock = options.lock;
+  refuse_together("-s", lock.shared, "-x", options.exclusive);
+  refuse_together("-s", lock.shared, "-k", lock.permits.has_value());
+  refuse_together("-s", lock.shared, "--weight", lock.weight.has_value());
+  refuse_together("-s", lock.shared, "--lock-delay", lock.lock_delay.has_value());
+  refuse_together("-k", lock.permits.has_value(), "-x", options.exclusive);
+  refuse_together("-k", lock.permits.has_value(), "--weight", lock.weight.has_value());
+  refuse_together("-k", lock.permits.has_value(), "--lock-delay", lock.lock_delay.has_value());
+  refuse_together("-n", options.nonblock, "-w", options.wait.has_value());
   options.settings = settings;
-  options.lock = lock_choice(arguments);
-  options.lock.note = arguments.note;
-  options.kind = kind_of(options.lock);
-  refuse_together("-n", arguments.nonblock, "-w", !arguments.wait.empty());
-  options.nonblock = arguments.nonblock;
-  constexpr auto kYear = std::chrono::hours(24 * 365);
-  options.wait = option_duration("-w", arguments.wait, Duration{}, kYear);
+  lock.note = options.note.value_or("");
+  options.kind = kind_of(lock);
   const char* const held = std::getenv("ZKLOCK_HELD");
   options.held = held_with(held != nullptr ? held : "", settings.hosts, options.path);
-  return options;
 }
 
-RunOptions check_options(const RunArguments& arguments, const Settings& settings,
-                         const std::vector<std::string>& program) {
-  RunOptions options = check_lock_options(arguments, settings);
-  refuse_together("-c", !arguments.shell_command.empty(), "a command", !program.empty());
-  options.grace = option_duration("--grace", arguments.grace, Duration{}, std::chrono::minutes(15));
-  options.term_signal = parse_signal(arguments.term);
-  options.code_if_not_acquired =
-      arguments.code.empty() ? ExitCode::kNotAcquired : option_number("-E", arguments.code, 0, 255);
-  options.report = arguments.report;
-  options.command = program;
-  if (!arguments.shell_command.empty()) {
-    options.command = {"/bin/sh", "-c", arguments.shell_command};
+void check_options(RunOptions& options, const Invocation& invocation) {
+  check_lock_options(options, invocation.settings);
+  options.command = invocation.program;
+  if (!options.shell_command.empty()) {
+    refuse_together("-c", true, "a command", !options.command.empty());
+    options.command = {"/bin/sh", "-c", options.shell_command};
   }
   if (options.command.empty()) refuse("no command: write it after the path, or use -c");
   options.program = find_program(options.command.front());
   // The arguments can contain secrets, so only the name of the program is shown.
   const auto& name = options.command.front();
-  if (!arguments.has_note) options.lock.note = name.substr(name.rfind('/') + 1);
-  return options;
+  if (!options.note) options.lock.note = name.substr(name.rfind('/') + 1);
 }
 
 }  // namespace zklock::cli

@@ -42,7 +42,7 @@ LossReason cause_of(const RunFacts& facts) {
 }
 
 Json end_reason(const RunFacts& facts) {
-  if (facts.loss || facts.ended_for_lock) return report_name(cause_of(facts));
+  if (facts.loss || facts.ended_for_lock) return names_of(cause_of(facts)).in_report;
   return facts.status ? Json("command") : Json(nullptr);
 }
 
@@ -91,28 +91,16 @@ std::string end_of_command(const RunFacts& facts) {
 
 }  // namespace
 
-const char* report_name(LossReason reason) noexcept {
+LossNames names_of(LossReason reason) noexcept {
   switch (reason) {
-    case LossReason::lease_expired: return "lease";
-    case LossReason::session_expired: return "session";
-    case LossReason::node_deleted: return "node";
-    case LossReason::max_hold: return "limit";
-    case LossReason::forced: return "forced";
+    case LossReason::lease_expired: return {"lease", "no quorum answered in time"};
+    case LossReason::session_expired: return {"session", "its session ended"};
+    case LossReason::node_deleted: return {"node", "its znode was deleted"};
+    case LossReason::max_hold: return {"limit", "--max-hold"};
+    case LossReason::forced: return {"forced", "forced release"};
     case LossReason::closed: break;
   }
-  return "closed";
-}
-
-std::string cause_text(LossReason reason) {
-  switch (reason) {
-    case LossReason::lease_expired: return " (no quorum answered in time)";
-    case LossReason::session_expired: return " (its session ended)";
-    case LossReason::node_deleted: return " (its znode was deleted)";
-    case LossReason::max_hold: return " (--max-hold)";
-    case LossReason::forced: return " (forced release)";
-    case LossReason::closed: break;
-  }
-  return " (zklock has closed its session)";
+  return {"closed", "zklock has closed its session"};
 }
 
 std::string report_text(const RunFacts& facts) {
@@ -121,8 +109,8 @@ std::string report_text(const RunFacts& facts) {
 
 std::string loss_text(const RunFacts& facts, Instant now) {
   if (!facts.loss && !facts.ended_for_lock) return {};
-  std::string text = facts.loss ? "the lock was lost" : "the lock was about to be lost";
-  text += cause_text(cause_of(facts));
+  std::string text = facts.loss ? "the lock was lost (" : "the lock was about to be lost (";
+  text += std::string(names_of(cause_of(facts)).in_text) + ')';
   if (facts.granted_at)
     text += ", held for " + text_of(facts.swept_at.value_or(now) - *facts.granted_at);
   if (!facts.token.empty()) text += ", token " + facts.token;

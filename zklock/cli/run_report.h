@@ -52,10 +52,11 @@ struct RunFacts {
 /// was lost. Returns an empty text for every other run.
 [[nodiscard]] std::string loss_text(const RunFacts& facts, Instant now);
 
-/// Returns the cause in parentheses, after a space: " (its session ended)".
-[[nodiscard]] std::string cause_text(LossReason reason);
-
-/// Returns the name in the report: "lease", "session", "node", "limit", "forced" or "closed".
-[[nodiscard]] const char* report_name(LossReason reason) noexcept;
+/// The names of the cause of a loss.
+struct LossNames {
+  const char* in_report;  ///< "lease", "session", "node", "limit", "forced" or "closed"
+  const char* in_text;    ///< for a sentence, such as "its session ended"
+};
+[[nodiscard]] LossNames names_of(LossReason reason) noexcept;
 
 }  // namespace zklock::cli

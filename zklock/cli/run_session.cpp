@@ -100,21 +100,18 @@ int RunSession::end(int exit_code) {
 }
 
 Action declare_run(CLI::App& options) {
-  const auto to = std::make_shared<RunArguments>();
+  const auto to = std::make_shared<RunOptions>();
   declare_lock_options(options, *to);
-  const auto value = [&](const char* names, std::string& target, const char* type,
-                         const char* text) { declare_value(options, names, target, type, text); };
-  value("--grace", to->grace, "DUR", "Time from the signal to KILL (an eighth of -T)");
-  value("--term", to->term, "SIG", "Signal that ends the command (TERM)");
-  value("-E,--conflict-exit-code", to->code, "CODE", "Exit code if not acquired (75)");
-  value("--report", to->report, "FILE", "Write a JSON report at the end");
-  value("-c,--command", to->shell_command, "STRING", "Run STRING by /bin/sh");
-  declare_program(options);
-  return [to](const Invocation& invocation) {
-    return run_view("run", to->path, [&] {
-      return run_with(check_options(*to, invocation.settings, invocation.program));
-    });
-  };
+  declare_option(
+      options, "-E,--conflict-exit-code", "CODE", "Exit code if not acquired (75)",
+      [to](const auto& text) { to->code_if_not_acquired = option_number("-E", text, 0, 255); });
+  declare_option(options, "-c,--command", "STRING", "Run STRING by /bin/sh",
+                 [to](const auto& text) { to->shell_command = text; });
+  declare_program(options, *to, "Write a JSON report at the end");
+  return {&to->path, [to](const Invocation& invocation) {
+            check_options(*to, invocation);
+            return run_with(*to);
+          }};
 }
 
 }  // namespace zklock::cli

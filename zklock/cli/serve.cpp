@@ -44,21 +44,18 @@ struct ServeOptions {
   std::string listen = "127.0.0.1:9465";
   std::vector<std::string> allowed_hosts;
   std::size_t rate = 1'000;
-  std::string interval = "2s";
+  Duration interval = std::chrono::seconds(2);
 };
 
 void check_host(const std::string& name) {
   if (name.find_first_of(":/*") == std::string::npos) return;
-  throw Failure(ExitCode::kUsage,
-                "--allow-host takes a name without a scheme and a port, not " + display_text(name));
+  refuse("--allow-host takes a name without a scheme and a port, not " + display_text(name));
 }
 
-milliseconds interval_of(const ServeOptions& options) {
-  const Duration interval = parse_duration(options.interval);
-  if (interval < kShortestInterval || interval > kLongestInterval) {
-    throw Failure(ExitCode::kUsage, "--interval must be from 100ms to 1d");
-  }
-  return std::chrono::duration_cast<milliseconds>(interval);
+Duration parse_interval(const std::string& text) {
+  const Duration interval = parse_duration(text);
+  if (interval >= kShortestInterval && interval <= kLongestInterval) return interval;
+  refuse("--interval must be from 100ms to 1d");
 }
 
 /// Calls `beat` now and every two seconds.
@@ -91,7 +88,7 @@ void announce(const HttpServer& server) {
 }
 
 int serve(const Settings& settings, const ServeOptions& options) {
-  const auto interval = interval_of(options);
+  const auto interval = std::chrono::duration_cast<milliseconds>(options.interval);
   const auto listen = parse_endpoint(options.listen);
   for (const std::string& name : options.allowed_hosts) check_host(name);
   Client client(client_options(settings, "zklock serve"));
@@ -145,19 +142,16 @@ Action declare_serve(CLI::App& options) {
       ->allow_extra_args(false);
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (1000)")
       ->check(CLI::Range(1, 1'000'000));
-  options
-      .add_option("--interval", given->interval, "Time from the begin of a pass to the next (2s)")
-      ->type_name("DUR");
-  return [given](const Invocation& invocation) {
-    return run_view("serve", given->root, [&] {
-      try {
-        return serve(invocation.settings, *given);
-      } catch (const boost::system::system_error& error) {
-        throw Failure(ExitCode::kSystem,
-                      display_text(given->listen) + ": " + error.code().message());
-      }
-    });
-  };
+  declare_option(options, "--interval", "DUR", "Time from the begin of a pass to the next (2s)",
+                 [given](const auto& text) { given->interval = parse_interval(text); });
+  return {&given->root, [given](const Invocation& invocation) {
+            try {
+              return serve(invocation.settings, *given);
+            } catch (const boost::system::system_error& error) {
+              throw Failure(ExitCode::kSystem,
+                            display_text(given->listen) + ": " + error.code().message());
+            }
+          }};
 }
 
 }  // namespace zklock::cli

@@ -31,7 +31,7 @@ constexpr std::size_t kRateOfScreen = 500;
 
 struct TopOptions {
   std::string root;
-  std::string interval = "2s";
+  Duration interval = std::chrono::seconds(2);
   RowOrder order = RowOrder::held;
   std::optional<std::size_t> rate;
 };
@@ -108,10 +108,7 @@ int run_screen(Client& client, SignalReader& signals, StopSignal& stop,
 }
 
 int top(const Settings& settings, const TopOptions& options) {
-  const Duration interval = parse_duration(options.interval);
-  if (interval < std::chrono::milliseconds(100)) {
-    throw Failure(ExitCode::kUsage, "-i must be at least 100ms");
-  }
+  if (options.interval < std::chrono::milliseconds(100)) refuse("-i must be at least 100ms");
   SurveyOptions limits;
   limits.max_waiting = kMostWaitingShown;
   const bool is_screen = !settings.json && Terminal::is_there();
@@ -124,7 +121,7 @@ int top(const Settings& settings, const TopOptions& options) {
   SignalReader signals;  // both before the client has threads
   StopSignal stop;
   const auto client = view_client(settings, "zklock top");
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(interval);
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(options.interval);
   return run_screen(*client, signals, stop, {options.root, limits, milliseconds}, options.order);
 }
 
@@ -133,18 +130,15 @@ int top(const Settings& settings, const TopOptions& options) {
 Action declare_top(CLI::App& options) {
   const auto given = std::make_shared<TopOptions>();
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
-  options
-      .add_option("-i,--interval", given->interval,
-                  "Time from the begin of a pass to the next (2s)")
-      ->type_name("DUR");
+  declare_option(options, "-i,--interval", "DUR", "Time from the begin of a pass to the next (2s)",
+                 [given](const auto& text) { given->interval = parse_duration(text); });
   options
       .add_option("--rate", given->rate,
                   "Maximum of requests to ZooKeeper a second (500; without a terminal 2000)")
       ->check(CLI::Range(1, 1'000'000));
   declare_sort(options, given->order);
-  return [given](const Invocation& invocation) {
-    return run_view("top", given->root, [&] { return top(invocation.settings, *given); });
-  };
+  return {&given->root,
+          [given](const Invocation& invocation) { return top(invocation.settings, *given); }};
 }
 
 }  // namespace zklock::cli

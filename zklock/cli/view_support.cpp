@@ -50,18 +50,6 @@ bool is_colour_wanted() {
 
 }  // namespace
 
-int run_view(const char* name, const std::string& path, const std::function<int()>& command) {
-  const std::string place =
-      std::string(name) + (path.empty() ? "" : " " + display_text(path)) + ": ";
-  try {
-    return command();
-  } catch (const Failure& failure) {
-    throw Failure(failure.exit_code(), place + failure.what());
-  } catch (const Error& error) {
-    throw Failure(exit_code_of(error.errc()), place + text_of(error));
-  }
-}
-
 std::unique_ptr<Client> view_client(const Settings& settings, const char* application) {
   check_threads();
   ClientOptions options = client_options(settings, application);
@@ -107,6 +95,37 @@ void print_table(const Table& table) {
     ++number;
     print_line(has_colours && !colour.empty() ? std::string(colour) + line + kNoColour : line);
   }
+}
+
+CLI::Option* declare_option(CLI::App& options, const char* names, const char* type,
+                            const char* text, std::function<void(const std::string&)> read) {
+  return options.add_option_function<std::string>(names, std::move(read), text)
+      ->type_name(type)
+      ->check([](const std::string& given) {
+        return std::string(given.empty() ? "the value is empty" : "");
+      });
+}
+
+std::optional<int> parse_number(std::string_view text, int least, int most) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || rest != end || value < least || value > most) return std::nullopt;
+  return value;
+}
+
+int option_number(const char* option, const std::string& text, int least, int most) {
+  if (const auto value = parse_number(text, least, most)) return *value;
+  refuse(std::string(option) + " is a number from " + std::to_string(least) + " to " +
+         std::to_string(most) + ", not \"" + display_text(text) + '"');
+}
+
+Duration option_duration(const char* option, const std::string& text, Duration least,
+                         Duration most) {
+  const Duration value = parse_duration(text);
+  if (value >= least && value <= most) return value;
+  refuse(std::string(option) + " is from " + text_of(least) + " to " + text_of(most) + ", not " +
+         text_of(value));
 }
 
 void declare_sort(CLI::App& options, RowOrder& order) {

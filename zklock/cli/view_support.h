@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "zklock/cli/command.h"
 #include "zklock/cli/core/columns.h"
+#include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/snapshot.h"
@@ -16,10 +19,6 @@
 #include "zklock/client.h"
 
 namespace zklock::cli {
-
-/// Runs a command. Puts its name and the path before the text of each failure.
-/// Throws: Failure.
-int run_view(const char* name, const std::string& path, const std::function<int()>& command);
 
 /// Makes a client for a command that reads. Does not wait for a connection: the first request fails
 /// after five seconds, and its error has the cause.
@@ -37,6 +36,16 @@ void print_table(const Table& table);
 void report_unread(const std::string& place, const Snapshot& snapshot);
 /// Throws: Failure if the root of the snapshot does not exist, or is not readable.
 void check_root(const Snapshot& snapshot);
+
+/// Declares an option. `read` receives its value, which is not empty, and may throw Failure.
+CLI::Option* declare_option(CLI::App& options, const char* names, const char* type,
+                            const char* text, std::function<void(const std::string&)> read);
+/// Returns std::nullopt if the text is not a number from `least` to `most`.
+std::optional<int> parse_number(std::string_view text, int least, int most);
+/// Return the value of an option. Throw: Failure with ExitCode::kUsage.
+int option_number(const char* option, const std::string& text, int least, int most);
+Duration option_duration(const char* option, const std::string& text, Duration least,
+                         Duration most);
 
 /// Declares the option --sort, which sets `order`.
 void declare_sort(CLI::App& options, RowOrder& order);

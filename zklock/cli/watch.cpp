@@ -128,9 +128,8 @@ int watch(const Settings& settings, const std::string& path) {
 Action declare_watch(CLI::App& options) {
   const auto path = std::make_shared<std::string>();
   options.add_option("PATH", *path, "Path of the lock")->required()->type_name("");
-  return [path](const Invocation& invocation) {
-    return run_view("watch", *path, [&] { return watch(invocation.settings, *path); });
-  };
+  return {path.get(),
+          [path](const Invocation& invocation) { return watch(invocation.settings, *path); }};
 }
 
 }  // namespace zklock::cli

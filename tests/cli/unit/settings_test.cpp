@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/settings.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -129,46 +131,53 @@ TEST(RunOptions, Signal_IsANameOrANumber) {
   EXPECT_THROW((void)parse_signal("0"), Failure);
 }
 
-Failure failure_of_options(const RunArguments& arguments) {
-  Settings settings;
-  settings.hosts = "h:1";
+Failure failure_of(const std::function<void()>& check) {
   try {
-    (void)check_options(arguments, settings, {"true"});
+    check();
     return {0, ""};
   } catch (const Failure& failure) {
     return failure;
   }
 }
 
-int code_of_options(const RunArguments& arguments) {
-  return failure_of_options(arguments).exit_code();
+Failure failure_of_permits(const std::string& text) {
+  LockChoice lock;
+  return failure_of([&] { read_permits(text, lock); });
 }
 
 TEST(RunOptions, PermitsOfAnyForm_AreChecked) {
   for (const char* const text : {"1/4", "4/4", "2/shared"}) {
-    EXPECT_EQ(code_of_options({.permits = text, .path = "/x"}), 0) << text;
+    EXPECT_EQ(failure_of_permits(text).exit_code(), 0) << text;
   }
   for (const char* const text :
        {"0/4", "5/4", "4", "/4", "4/", "a/b", "1/2/3", "-1/2", "/shared"}) {
-    EXPECT_EQ(code_of_options({.permits = text, .path = "/x"}), ExitCode::kUsage) << text;
+    EXPECT_EQ(failure_of_permits(text).exit_code(), ExitCode::kUsage) << text;
   }
 }
 
 TEST(RunOptions, TooManyPermits_LimitIsNamed) {
-  EXPECT_EQ(code_of_options({.permits = "1/1000000", .path = "/x"}), 0);
+  EXPECT_EQ(failure_of_permits("1/1000000").exit_code(), 0);
   for (const std::string text : {"1/1000001", "1/10000000", "1000001/shared"}) {
     EXPECT_STREQ(
-        failure_of_options({.permits = text, .path = "/x"}).what(),
+        failure_of_permits(text).what(),
         ("-k \"" + text + "\" is not valid: write K/N with 1 <= K <= N <= 1000000, or K/shared")
             .c_str());
   }
 }
 
 TEST(RunOptions, OptionsThatExcludeEachOther_AreRefused) {
-  EXPECT_EQ(code_of_options({.shared = true, .permits = "1/2", .path = "/x"}), ExitCode::kUsage);
-  EXPECT_EQ(code_of_options({.shared = true, .weight = "3", .path = "/x"}), ExitCode::kUsage);
-  EXPECT_EQ(code_of_options({.nonblock = true, .wait = "1s", .path = "/x"}), ExitCode::kUsage);
-  EXPECT_EQ(code_of_options({.shell_command = "true", .path = "/x"}), ExitCode::kUsage);
+  Invocation invocation;
+  invocation.settings.hosts = "h:1";
+  invocation.program = {"true"};
+  const auto code_of = [&](RunOptions options) {
+    options.path = "/x";
+    return failure_of([&] { check_options(options, invocation); }).exit_code();
+  };
+  EXPECT_EQ(code_of({}), 0);
+  EXPECT_EQ(code_of({.lock = {.shared = true, .permits = 1}}), ExitCode::kUsage);
+  EXPECT_EQ(code_of({.lock = {.shared = true, .weight = 3}}), ExitCode::kUsage);
+  EXPECT_EQ(code_of({.nonblock = true, .wait = std::chrono::seconds(1)}), ExitCode::kUsage);
+  EXPECT_EQ(code_of({.shell_command = "true"}), ExitCode::kUsage);
 }
 
 TEST(Program, MissingAndUnusable_HaveTheirCodes) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/snapshot.h"
 
 namespace zklock::cli {
@@ -32,7 +33,7 @@ struct Finding {
 };
 
 struct FindingOptions {
-  std::optional<std::chrono::milliseconds> held_over;
+  std::optional<Duration> held_over;
 };
 
 /// Returns what is wrong with the locks of a snapshot, the most important findings first.

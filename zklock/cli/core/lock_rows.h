@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/lock_facts.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/survey.h"
@@ -19,7 +20,7 @@ enum class RowOrder { path, held, waiting };
 
 struct RowFilter {
   /// Only locks with a hold whose alert_age() is at least this.
-  std::optional<std::chrono::milliseconds> held_over = std::nullopt;
+  std::optional<Duration> held_over = std::nullopt;
   std::string host = {};  ///< only locks with a contender of it
   std::string text = {};  ///< part of the path, host, application or note
 };
