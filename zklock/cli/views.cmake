@@ -27,6 +27,7 @@ add_library(zklock_cli_views_io STATIC
   io/http_rules.cpp
   io/http_server.cpp
   io/terminal.cpp)
+target_compile_definitions(zklock_cli_views_io PUBLIC BOOST_BEAST_USE_STD_STRING_VIEW)
 target_link_libraries(zklock_cli_views_io
   PUBLIC zklock_cli_views_core zklock_cli_io Boost::headers Threads::Threads
   PRIVATE zklock_build_flags)

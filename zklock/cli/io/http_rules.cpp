@@ -8,6 +8,7 @@
 #include <boost/beast/core/string.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
+#include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/verb.hpp>
 
 namespace zklock::cli {
@@ -15,10 +16,6 @@ namespace zklock::cli {
 namespace {
 
 namespace http = boost::beast::http;
-
-std::string_view std_view(boost::beast::string_view text) noexcept {
-  return {text.data(), text.size()};
-}
 
 /// Returns the name or the address of a Host field: without the port, and without brackets.
 std::string_view host_name(std::string_view host) noexcept {
@@ -30,12 +27,12 @@ std::string_view host_name(std::string_view host) noexcept {
 }
 
 bool is_allowed(std::string_view host, std::span<const std::string> allowed_hosts) {
-  const std::string name(host_name(host));
+  const std::string_view name = host_name(host);
   boost::system::error_code error;
-  boost::asio::ip::make_address(name, error);
+  boost::asio::ip::make_address(std::string(name), error);
   if (!error) return true;
   return boost::beast::iequals(name, "localhost") ||
-         std::ranges::any_of(allowed_hosts, [&name](const std::string& each) {
+         std::ranges::any_of(allowed_hosts, [name](const std::string& each) {
            return each == kAnyHost || boost::beast::iequals(name, each);
          });
 }
@@ -56,7 +53,7 @@ std::optional<HttpRefusal> refusal_of_host(const HttpHead& head,
     case 1: break;
     default: return HttpRefusal{400, "several fields Host"};
   }
-  if (is_allowed(std_view(head[http::field::host]), allowed_hosts)) return std::nullopt;
+  if (is_allowed(head[http::field::host], allowed_hosts)) return std::nullopt;
   return HttpRefusal{421, "the host name is not permitted; see --allow-host"};
 }
 
@@ -69,25 +66,19 @@ bool has_body(const HttpHead& head) {
 }  // namespace
 
 bool accepts_gzip(const HttpHead& head) {
-  const std::string_view accepted = std_view(head[http::field::accept_encoding]);
-  for (std::size_t begin = 0; begin <= accepted.size();) {
-    const std::size_t end = std::min(accepted.find(',', begin), accepted.size());
-    const std::string_view each = accepted.substr(begin, end - begin);
-    const std::string_view name = each.substr(std::min(each.find_first_not_of(' '), each.size()));
-    if (boost::beast::iequals(std::string(name), "gzip")) return true;
-    begin = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(http::ext_list(head[http::field::accept_encoding]),
+                             [](const auto& each) {
+                               return boost::beast::iequals(each.first, "gzip") &&
+                                      each.second.begin() == each.second.end();
+                             });
 }
 
 std::string_view path_of(const HttpHead& head) noexcept {
-  const std::string_view target = std_view(head.target());
-  return target.substr(0, target.find('?'));
+  return head.target().substr(0, head.target().find('?'));
 }
 
 std::string_view query_of(const HttpHead& head) noexcept {
-  const std::string_view target = std_view(head.target());
-  return target.substr(std::min(path_of(head).size() + 1, target.size()));
+  return head.target().substr(std::min(path_of(head).size() + 1, head.target().size()));
 }
 
 std::optional<HttpRefusal> refusal_of(const HttpHead& head,
@@ -97,7 +88,7 @@ std::optional<HttpRefusal> refusal_of(const HttpHead& head,
   }
   if (has_body(head)) return HttpRefusal{413, "a request has no body"};
   if (head.target().size() > kMostTargetBytes) return HttpRefusal{414, "the target is too long"};
-  if (!std_view(head.target()).starts_with('/')) return HttpRefusal{400, "the target is no path"};
+  if (!head.target().starts_with('/')) return HttpRefusal{400, "the target is no path"};
   if (static_cast<std::size_t>(std::distance(head.begin(), head.end())) > kMostFields) {
     return HttpRefusal{431, "too many fields"};
   }

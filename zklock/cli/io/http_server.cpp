@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -48,16 +48,15 @@ constexpr milliseconds kPauseAfterAcceptError{100};  ///< no descriptor is free
 void set_socket_options(tcp::socket& socket, milliseconds longest_silence) {
   const int fd = socket.native_handle();
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  const int on = 1;
-  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
   const auto silence = static_cast<unsigned>(longest_silence.count());
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof silence);
 }
 
 std::string head_of(const HttpAnswer& answer, bool is_gzip) {
-  const auto reason = http::obsolete_reason(http::int_to_status(answer.status));
   std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
-                     std::string(reason.data(), reason.size()) +
+                     std::string(http::obsolete_reason(http::int_to_status(answer.status))) +
                      "\r\nConnection: close\r\nContent-Type: " + answer.content_type + "\r\n";
   head += "Vary: Accept-Encoding\r\n";
   if (is_gzip) head += "Content-Encoding: gzip\r\n";
@@ -93,9 +92,27 @@ struct HttpServer::State : std::enable_shared_from_this<State> {
         allowed_hosts(std::move(hosts)),
         limits(all_limits) {}
 
-  void listen(const Endpoint& endpoint);
-  void accept();
-  void on_accepted(const error_code& error, tcp::socket socket);
+  void listen(const Endpoint& endpoint) {
+    acceptor.open(endpoint.protocol());
+    ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
+    acceptor.bind(endpoint);
+    acceptor.listen();
+    accept();
+  }
+  void accept() {
+    acceptor.async_accept([self = shared_from_this()](const error_code& error, tcp::socket socket) {
+      if (!self->acceptor.is_open()) return;
+      if (!error) {
+        self->add(std::move(socket));
+        return self->accept();
+      }
+      self->pause.expires_after(kPauseAfterAcceptError);
+      self->pause.async_wait([self](const error_code&) {
+        if (self->acceptor.is_open()) self->accept();
+      });
+    });
+  }
   void add(tcp::socket socket);
   void remove(const Connection& connection);
   void close();
@@ -241,33 +258,6 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   std::size_t dropped_ = 0;
 };
 
-void HttpServer::State::listen(const Endpoint& endpoint) {
-  acceptor.open(endpoint.protocol());
-  ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
-  acceptor.set_option(tcp::acceptor::reuse_address(true));
-  acceptor.bind(endpoint);
-  acceptor.listen();
-  accept();
-}
-
-void HttpServer::State::accept() {
-  acceptor.async_accept([self = shared_from_this()](const error_code& error, tcp::socket socket) {
-    self->on_accepted(error, std::move(socket));
-  });
-}
-
-void HttpServer::State::on_accepted(const error_code& error, tcp::socket socket) {
-  if (!acceptor.is_open()) return;
-  if (!error) {
-    add(std::move(socket));
-    return accept();
-  }
-  pause.expires_after(kPauseAfterAcceptError);
-  pause.async_wait([self = shared_from_this()](const error_code&) {
-    if (self->acceptor.is_open()) self->accept();
-  });
-}
-
 void HttpServer::State::add(tcp::socket socket) {
   set_socket_options(socket, 2 * limits.progress_time);
   if (connections.size() >= limits.connections) {
@@ -348,9 +338,9 @@ HttpServer::Endpoint parse_endpoint(const std::string& text) {
 }
 
 std::string url_of(const HttpServer::Endpoint& endpoint) {
-  const std::string address = endpoint.address().to_string();
-  const std::string host = endpoint.address().is_v6() ? "[" + address + "]" : address;
-  return "http://" + host + ":" + std::to_string(endpoint.port()) + "/";
+  std::ostringstream url;
+  url << "http://" << endpoint << '/';
+  return url.str();
 }
 
 }  // namespace zklock::cli
