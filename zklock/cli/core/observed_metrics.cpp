@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/metrics.h"
 
@@ -20,56 +17,42 @@ namespace {
 
 constexpr std::string_view kPrefix = "zklock_observed_";
 
-/// The numbers of one path, or of all paths that share a label.
-struct Row {
-  std::string path;
-  double holds = 0;
-  double waiters = 0;
-  double oldest_hold = 0;
-  double oldest_wait = 0;
-  double sequence = 0;
-};
-
 double seconds(std::chrono::milliseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-Row row_of(const SurveyedLock& lock, WallTime now) {
-  constexpr double kSequences = 2147483647;
-  Row row{.path = lock.path};
-  row.holds = static_cast<double>(lock.state.holding);
-  row.waiters = static_cast<double>(lock.state.waiting);
-  // A leader leads for days, and a standby waits as long.
-  if (!is_led(lock)) {
-    row.oldest_hold = seconds(oldest_alert(lock, now).value_or(std::chrono::milliseconds(0)));
-    row.oldest_wait = seconds(oldest_wait(lock, now).value_or(std::chrono::milliseconds(0)));
-  }
-  // Past its end, the counter is negative.
-  row.sequence = lock.next_sequence < 0 ? 1 : lock.next_sequence / kSequences;
-  return row;
+/// Returns an age in seconds. A leader leads for days, and a standby waits as long: both have none.
+template <class Age>
+double seconds_of(const SurveyedLock& lock, WallTime now, Age age_of) {
+  const auto age = is_led(lock) ? std::nullopt : age_of(lock, now);
+  return seconds(age.value_or(std::chrono::milliseconds(0)));
 }
 
-void add(Row& sum, const Row& row) {
-  sum.holds += row.holds;
-  sum.waiters += row.waiters;
-  sum.oldest_hold = std::max(sum.oldest_hold, row.oldest_hold);
-  sum.oldest_wait = std::max(sum.oldest_wait, row.oldest_wait);
-  sum.sequence = std::max(sum.sequence, row.sequence);
-}
-
-std::vector<Row> rows_of(const Snapshot& snapshot, const MetricPaths& paths, WallTime now) {
-  std::vector<Row> rows;
-  Row other{.path = "other"};
-  for (const SurveyedLock& lock : snapshot.locks) {
-    if (paths.contains(lock.path)) {
-      rows.push_back(row_of(lock, now));
-    } else {
-      add(other, row_of(lock, now));
-    }
-  }
-  if (rows.size() < snapshot.locks.size()) rows.push_back(std::move(other));
-  return rows;
-}
+/// A metric of one lock. For all locks that share a label, it is their sum or their maximum.
+struct Column {
+  std::string_view name;
+  std::string_view help;
+  bool is_sum;
+  double (*value)(const SurveyedLock& lock, WallTime now);
+};
+constexpr std::array kColumns{
+    Column{
+        "holds", "Holders of the lock.", true,
+        [](const SurveyedLock& lock, WallTime) { return static_cast<double>(lock.state.holding); }},
+    Column{
+        "waiters", "Contenders that wait for the lock.", true,
+        [](const SurveyedLock& lock, WallTime) { return static_cast<double>(lock.state.waiting); }},
+    Column{
+        "oldest_hold_seconds", "Age of the oldest hold.", false,
+        [](const SurveyedLock& lock, WallTime now) { return seconds_of(lock, now, oldest_alert); }},
+    Column{
+        "oldest_wait_seconds", "Age of the oldest waiting contender.", false,
+        [](const SurveyedLock& lock, WallTime now) { return seconds_of(lock, now, oldest_wait); }},
+    Column{"sequence_used_ratio", "Used part of the sequence numbers.", false,
+           [](const SurveyedLock& lock, WallTime) {
+             // Past its end, the counter is negative.
+             return lock.next_sequence < 0 ? 1.0 : lock.next_sequence / 2147483647.0;
+           }}};
 
 using Samples = std::vector<MetricFamily::Sample>;
 
@@ -87,24 +70,23 @@ std::string label_of(const std::string& path) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
-void add_rows(std::vector<MetricFamily>& all, const std::vector<Row>& rows) {
-  struct Column {
-    std::string_view name;
-    std::string_view help;
-    double Row::*member;
-  };
-  constexpr std::array kColumns{
-      Column{"holds", "Holders of the lock.", &Row::holds},
-      Column{"waiters", "Contenders that wait for the lock.", &Row::waiters},
-      Column{"oldest_hold_seconds", "Age of the oldest hold.", &Row::oldest_hold},
-      Column{"oldest_wait_seconds", "Age of the oldest waiting contender.", &Row::oldest_wait},
-      Column{"sequence_used_ratio", "Used part of the sequence numbers.", &Row::sequence}};
-  for (const Column& each : kColumns) {
+void add_columns(std::vector<MetricFamily>& all, const Snapshot& snapshot, const MetricPaths& paths,
+                 WallTime now) {
+  for (const Column& column : kColumns) {
     Samples samples;
-    for (const Row& row : rows) {
-      samples.push_back({.labels = {{"path", label_of(row.path)}}, .value = row.*each.member});
+    double other = 0;
+    for (const SurveyedLock& lock : snapshot.locks) {
+      const double value = column.value(lock, now);
+      if (paths.contains(lock.path)) {
+        samples.push_back({.labels = {{"path", label_of(lock.path)}}, .value = value});
+      } else {
+        other = column.is_sum ? other + value : std::max(other, value);
+      }
     }
-    all.push_back(family(each.name, each.help, std::move(samples)));
+    if (samples.size() < snapshot.locks.size()) {
+      samples.push_back({.labels = {{"path", "other"}}, .value = other});
+    }
+    all.push_back(family(column.name, column.help, std::move(samples)));
   }
 }
 
@@ -145,7 +127,7 @@ std::string observed_metrics(const Snapshot* snapshot, const MetricPaths& paths,
                              WallTime now) {
   std::vector<MetricFamily> all;
   if (snapshot != nullptr) {
-    add_rows(all, rows_of(*snapshot, paths, now));
+    add_columns(all, *snapshot, paths, now);
     add_totals(all, *snapshot);
   }
   all.push_back(family("connected", "1 if the session is connected, otherwise 0.",
