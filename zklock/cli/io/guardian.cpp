@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -52,10 +51,6 @@ Guardian::Guardian(const GuardedCommand& command) : inherited_(children_of(::get
   }
 }
 
-void Guardian::send(const Order& order) noexcept {
-  (void)send_message(socket_.get(), order);
-}
-
 int Guardian::start(std::string_view variables, Instant bound, Duration session_timeout,
                     Duration grace) noexcept {
   kill_limit_.set(EndPlan::kill_limit_of(bound, session_timeout));
@@ -70,32 +65,12 @@ void Guardian::bound(Instant bound, Duration session_timeout) noexcept {
   if (is_earlier) send({.kind = Order::Kind::wake});
 }
 
-void Guardian::signal(int number) noexcept {
-  send({.kind = Order::Kind::signal, .number = number});
-}
-
-void Guardian::request_end() noexcept {
-  send({.kind = Order::Kind::end});
-}
-
-void Guardian::request_kill() noexcept {
-  send({.kind = Order::Kind::kill});
-}
-
-void Guardian::finish() noexcept {
-  send({.kind = Order::Kind::finish});
-}
-
 std::optional<Notice> Guardian::next_notice() {
   return at_end_ ? std::nullopt : receive_notice(socket_.get(), at_end_);
 }
 
 int Guardian::kill_descendants() const {
   return signal_descendants(pid_, SIGKILL).count();
-}
-
-void Guardian::kill_guardian() const noexcept {
-  ::kill(pid_, SIGKILL);
 }
 
 bool Guardian::sweep_orphans() {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include "zklock/cli/core/duration.h"
@@ -38,20 +39,20 @@ class Guardian {
             Duration grace) noexcept;
   /// The lock is certain until `bound`; see EndPlan::on_bound().
   void bound(Instant bound, Duration session_timeout) noexcept;
-  void signal(int number) noexcept;
+  void signal(int number) noexcept { send({.kind = Order::Kind::signal, .number = number}); }
   /// TERM is due now, and KILL after the grace; see EndPlan::on_end_requested().
-  void request_end() noexcept;
+  void request_end() noexcept { send({.kind = Order::Kind::end}); }
   /// KILL is due now.
-  void request_kill() noexcept;
+  void request_kill() noexcept { send({.kind = Order::Kind::kill}); }
   /// Ends the guardian. REQUIRES: no process of the command is left.
-  void finish() noexcept;
+  void finish() noexcept { send({.kind = Order::Kind::finish}); }
   /// Returns the next notice; std::nullopt if there is none now.
   std::optional<Notice> next_notice();
 
   /// Kills all processes of the command, but not the guardian. Returns how many there were.
   int kill_descendants() const;
   /// Kills the guardian.
-  void kill_guardian() const noexcept;
+  void kill_guardian() const noexcept { ::kill(pid_, SIGKILL); }
   /// For the time after has_ended(). Kills and reaps the processes that the guardian has left to
   /// this process. Returns whether none is left.
   bool sweep_orphans();
@@ -59,7 +60,7 @@ class Guardian {
   Notice remaining_orphan() const { return remaining_notice(orphans_, LeaseClock::now()); }
 
  private:
-  void send(const Order& order) noexcept;
+  void send(const Order& order) noexcept { (void)send_message(socket_.get(), order); }
 
   const std::vector<pid_t> inherited_;  ///< children that this process had before the guardian
   SharedTime kill_limit_;               ///< of EndPlan

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -16,9 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/failure.h"
-#include "zklock/cli/io/process_tree.h"
-#include "zklock/cli/io/program.h"
 #include "zklock/cli/io/standard_streams.h"
 
 namespace zklock::cli {
@@ -35,21 +33,11 @@ constexpr milliseconds kLeftoverPause{100};
 /// The time from KILL to the report of a process that remains, and between two reports.
 constexpr milliseconds kBetweenReports{500};
 
-std::vector<std::string> split_variables(const std::string& text) {
-  std::vector<std::string> variables;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\0', begin);
-    variables.push_back(text.substr(begin, end - begin));
-    begin = end == std::string::npos ? text.size() : end + 1;
+/// Sets the variables "NAME=value", each with a final NUL. The text becomes a part of the environment.
+void set_variables(std::string& text) {
+  for (std::size_t at = 0; at < text.size(); at += std::strlen(text.data() + at) + 1) {
+    ::putenv(text.data() + at);
   }
-  return variables;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 }  // namespace
@@ -151,7 +139,7 @@ void GuardianProcess::start(const ReceivedOrder& received) {
   UniqueFd read_end(ends[0]);
   const UniqueFd write_end(ends[1]);
   const pid_t pid = ::fork();
-  if (pid == 0) become_command(split_variables(received.variables), write_end.get());
+  if (pid == 0) become_command(received.variables, write_end.get());
   if (pid < 0) {
     send({.kind = Notice::Kind::not_started, .number = errno});
     return;
@@ -161,14 +149,15 @@ void GuardianProcess::start(const ReceivedOrder& received) {
   exec_result_ = std::move(read_end);
 }
 
-void GuardianProcess::become_command(std::vector<std::string> variables, int result_fd) {
+void GuardianProcess::become_command(std::string variables, int result_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != own_pid_) ::_exit(kNoExec);  // the guardian ended before the prctl
   ::setpgid(0, command_.in_own_group ? 0 : ::getpgid(zklock_));
-  std::vector<std::string> environment = environment_with(std::move(variables));
-  std::vector<std::string> arguments = command_.arguments;
-  const std::vector<char*> environment_pointers = pointers_to(environment);
-  const std::vector<char*> argument_pointers = pointers_to(arguments);
+  set_variables(variables);
+  std::vector<std::string> texts = command_.arguments;
+  std::vector<char*> arguments;
+  for (std::string& text : texts) arguments.push_back(text.data());
+  arguments.push_back(nullptr);
   if (command_.ignores_children) ::signal(SIGCHLD, SIG_IGN);
   int error = kTooLate;
   // The fork, and the preparation, may have taken long.
@@ -177,7 +166,7 @@ void GuardianProcess::become_command(std::vector<std::string> variables, int res
     ::sigprocmask(SIG_SETMASK, &command_.signal_mask, nullptr);
     // A script without "#!" runs by /bin/sh, as under nice and timeout. The program has a slash, so
     // it is not searched for.
-    ::execvpe(command_.program.c_str(), argument_pointers.data(), environment_pointers.data());
+    ::execvp(command_.program.c_str(), arguments.data());
     error = errno;
   }
   (void)!::write(result_fd, &error, sizeof error);

@@ -77,7 +77,7 @@ class GuardianProcess {
   void read_orders();
   void obey(const ReceivedOrder& received);
   void start(const ReceivedOrder& received);
-  [[noreturn]] void become_command(std::vector<std::string> variables, int result_fd);
+  [[noreturn]] void become_command(std::string variables, int result_fd);
   void read_exec_result();
   void reap();
   void on_child_ended(int status);

@@ -5,8 +5,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
+#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,22 +54,6 @@ std::string find_program(const std::string& name) {
     begin = end + 1;
   }
   refuse(name, worst);
-}
-
-std::vector<std::string> environment_with(std::vector<std::string> variables) {
-  std::vector<std::string> result = std::move(variables);
-  const std::size_t replaced = result.size();
-  for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {
-    const std::string_view variable = *each;
-    const std::string_view name = variable.substr(0, variable.find('='));
-    const bool is_replaced = std::any_of(
-        result.begin(), result.begin() + static_cast<std::ptrdiff_t>(replaced),
-        [&](const std::string& other) {
-          return other.starts_with(name) && other.size() > name.size() && other[name.size()] == '=';
-        });
-    if (!is_replaced) result.emplace_back(variable);
-  }
-  return result;
 }
 
 }  // namespace zklock::cli

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace zklock::cli {
 
@@ -11,8 +9,5 @@ namespace zklock::cli {
 /// the name contains a slash.
 /// Throws: Failure with ExitCode::kNotFound or kNotExecutable.
 [[nodiscard]] std::string find_program(const std::string& name);
-
-/// Returns the environment of this process with some variables replaced: "NAME=value".
-[[nodiscard]] std::vector<std::string> environment_with(std::vector<std::string> variables);
 
 }  // namespace zklock::cli
