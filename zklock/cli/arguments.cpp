@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/arguments.h"
 #include "zklock/version.h"
 
 #include <algorithm>

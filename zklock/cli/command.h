@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,5 +41,9 @@ Action declare_release(CLI::App& options);
 Action declare_check(CLI::App& options);
 Action declare_doctor(CLI::App& options);
 Action declare_serve(CLI::App& options);
+
+/// Parses the arguments, without the name of zklock, and runs the command. Returns the exit code.
+/// Throws: Failure, Error.
+[[nodiscard]] int run_arguments(std::span<const std::string> arguments);
 
 }  // namespace zklock::cli

@@ -37,11 +37,6 @@ struct ElectOptions {
   bool repeat = false;
 };
 
-/// Writes a line. Any thread may call it.
-void say(const RunOptions& options, const std::string& text) {
-  write_line("zklock: elect " + display_text(options.path) + ": " + text);
-}
-
 /// Proclaims the value. After an error that can pass, proclaims it again while the leadership is
 /// valid. A failure is no reason to end the command.
 void proclaim(const Leadership& leadership, const ElectOptions& options) {

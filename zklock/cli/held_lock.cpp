@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 
+#include "zklock/acquire_options.h"
 #include "zklock/error.h"
 #include "zklock/leader_election.h"
 #include "zklock/mutex.h"

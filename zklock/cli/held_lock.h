@@ -3,13 +3,11 @@
 
 #include <exception>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 
-#include "zklock/acquire_options.h"
 #include "zklock/awaitable.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/client.h"

@@ -66,13 +66,11 @@ class Holding {
   int go() {
     acquire();
     while (!is_answered_) {
-      turn(signal_ ? *signalled_at_ + kReleaseTimeout : Instant::max());
-      // The second signal: the znode is deleted with the session.
-      if (!is_answered_ && signals_received_ > 1) return end(ExitCode::kSignal + *signal_);
-      if (is_answered_) break;
-      if (signal_ && LeaseClock::now() >= *signalled_at_ + kReleaseTimeout) {
-        return end(ExitCode::kSignal + *signal_);
-      }
+      const Instant limit = signal_ ? *signalled_at_ + kReleaseTimeout : Instant::max();
+      turn(limit);
+      // After a second signal, the znode is deleted with the session.
+      const bool is_over = signals_received_ > 1 || LeaseClock::now() >= limit;
+      if (!is_answered_ && is_over) return end(ExitCode::kSignal + *signal_);
     }
     if (hold_ && !signal_) return hold();
     if (hold_) release();
@@ -172,9 +170,7 @@ class Holding {
     return exit_code;
   }
 
-  void say(const std::string& text) const {
-    write_line("zklock: hold " + display_text(options_.path) + ": " + text);
-  }
+  void say(const std::string& text) const { cli::say(options_, text); }
 
   const RunOptions& options_;
   UniqueFd ready_;

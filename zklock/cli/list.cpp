@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -64,16 +63,10 @@ int list_locks(const Settings& settings, const ListOptions& options, const Snaps
   report_unread("ls " + options.path, snapshot);
   if (snapshot.locks.empty()) refuse_empty(snapshot);
   auto rows = lock_rows(snapshot.locks, options.filter, options.order, snapshot.as_of);
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
-  if (settings.json) {
-    for (const SurveyedLock* const row : rows) {
-      print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));
-    }
-    return 0;
-  }
   const std::size_t count = rows.size();
-  if (!options.recursive && !options.all) rows.resize(std::min(count, kMostListed));
-  print_table(lock_table(rows, snapshot.as_of, marks));
+  const bool is_cut = !options.recursive && !options.all && !settings.json;
+  if (is_cut) rows.resize(std::min(count, kMostListed));
+  print_locks(settings, snapshot, rows);
   if (const std::size_t more = count - rows.size(); more > 0) {
     print_line("and " + counted(more, "more lock") + ": --all lists all");
   }

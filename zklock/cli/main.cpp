@@ -4,7 +4,7 @@
 #include <system_error>
 #include <vector>
 
-#include "zklock/cli/arguments.h"
+#include "zklock/cli/command.h"
 #include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/io/standard_streams.h"

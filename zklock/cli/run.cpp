@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -44,24 +43,16 @@ ClientOptions run_client_options(const RunOptions& options) {
 
 void LossGate::pass() {
   tasks_.post([] {});
-  if (std::this_thread::get_id() == main_) return;
-  std::unique_lock lock(mutex_);
-  opened_.wait(lock, [this] { return is_open_; });
+  if (std::this_thread::get_id() != main_) is_open_.wait(false);
 }
 
 void LossGate::open() {
-  const std::lock_guard guard(mutex_);
   is_open_ = true;
-  opened_.notify_all();
+  is_open_.notify_all();
 }
 
 Run::Run(const RunOptions& options, RunParts parts, LockFunction acquire)
-    : options_(options),
-      parts_(std::move(parts)),
-      client_(parts_.client),
-      guardian_(parts_.guardian),
-      signals_(parts_.signals),
-      acquire_(std::move(acquire)) {
+    : options_(options), parts_(std::move(parts)), acquire_(std::move(acquire)) {
   facts_.path = options.path;
   facts_.kind = options.kind;
   facts_.note = options.lock.note;
@@ -77,20 +68,20 @@ int Run::go() noexcept {
   while (true) {
     turn();
     if (exits_) return facts_.exit_code;
-    waiter_.wait({guardian_.fd(), signals_.fd(), tasks_->fd()}, next_turn());
+    waiter_.wait({parts_.guardian.fd(), parts_.signals.fd(), tasks_->fd()}, next_turn());
   }
 }
 
 void Run::turn() {
-  while (const auto notice = guardian_.next_notice()) on_notice(*notice);
+  while (const auto notice = parts_.guardian.next_notice()) on_notice(*notice);
   // It may have ended before this run.
-  if (guardian_.has_ended() && !std::exchange(knows_guardian_ended_, true)) {
+  if (parts_.guardian.has_ended() && !std::exchange(knows_guardian_ended_, true)) {
     if (fsm_.state() == RunState::queued || fsm_.state() == RunState::holding) {
       say("zklock's process lock-guardian was killed, so the command is not started");
     }
     carry_out(fsm_.on_guardian_ended());
   }
-  while (const auto signal = signals_.next()) on_signal(*signal);
+  while (const auto signal = parts_.signals.next()) on_signal(*signal);
   for (const TaskQueue::Task& task : tasks_->take()) task();
   if (!acquires_ && fsm_.state() == RunState::queued) connect();
   const Instant now = LeaseClock::now();
@@ -102,15 +93,11 @@ void Run::turn() {
 
 Instant Run::next_turn() const {
   const Instant now = LeaseClock::now();
+  if (has_processes()) return plan_->next_look(now, timeout_);
   switch (fsm_.state()) {
     case RunState::queued: return acquires_ ? Instant::max() : now + kWhileConnecting;
     case RunState::withdrawing: return withdrawn_at_ + facts_.grace;
     case RunState::holding: return now + timeout_ / 200;
-    case RunState::starting:
-    case RunState::running:
-    case RunState::ending:
-    case RunState::sweeping:
-    case RunState::orphaned: return plan_->next_look(now, timeout_);
     default: return Instant::max();
   }
 }
@@ -126,10 +113,6 @@ bool Run::has_processes() const noexcept {
   }
 }
 
-void Run::say(const std::string& text) const {
-  write_line("zklock: " + options_.name + ' ' + display_text(options_.path) + ": " + text);
-}
-
 void Run::carry_out(const RunEffects& effects) {
   for (const RunEffect& effect : effects) carry_out(effect);
   if (parts_.on_state) parts_.on_state(fsm_.state());
@@ -143,10 +126,14 @@ void Run::carry_out(const RunEffect& effect) {
       if (!acquires_) carry_out(fsm_.on_not_granted(ExitCode::kInternal));
       return;
     case Kind::start: return start();
-    case Kind::signal: return guardian_.signal(effect.signal);
-    case Kind::end: guardian_.request_end(); return plan_->on_end_requested(LeaseClock::now());
-    case Kind::kill: guardian_.request_kill(); return plan_->on_kill_requested(LeaseClock::now());
-    case Kind::kill_guardian: return guardian_.kill_guardian();
+    case Kind::signal: return parts_.guardian.signal(effect.signal);
+    case Kind::end:
+      parts_.guardian.request_end();
+      return plan_->on_end_requested(LeaseClock::now());
+    case Kind::kill:
+      parts_.guardian.request_kill();
+      return plan_->on_kill_requested(LeaseClock::now());
+    case Kind::kill_guardian: return parts_.guardian.kill_guardian();
     case Kind::release: return release();
     case Kind::exit:
       facts_.exit_code = fsm_.exit_code();
@@ -168,11 +155,11 @@ void Run::look_at_withdrawal(Instant now) {
 
 void Run::connect() {
   try {
-    if (client_.wait_until_connected(Deadline::passed())) return acquire();
+    if (parts_.client.wait_until_connected(Deadline::passed())) return acquire();
     if (LeaseClock::now() < connect_until_) return;
     fail(ExitCode::kUnavailable, "no server answered within " +
                                      text_of(connect_until_ - facts_.queued_at) +
-                                     connection_problem(client_));
+                                     connection_problem(parts_.client));
   } catch (const Error& error) {
     fail(exit_code_of(error.errc()), text_of(error));
   } catch (const std::system_error& error) {  // no thread
@@ -181,7 +168,7 @@ void Run::connect() {
 }
 
 std::string Run::check_timeout() {
-  timeout_ = client_.session_timeout();
+  timeout_ = parts_.client.session_timeout();
   facts_.session_timeout = timeout_;
   facts_.lead = EndPlan::lead_of(timeout_);
   facts_.grace = timeout_ / 8;
@@ -270,7 +257,7 @@ void Run::start() {
       "ZKLOCK_PATH=" + options_.path + '\0' + "ZKLOCK_TOKEN=" + facts_.token + '\0' +
       "ZKLOCK_NODE=" + facts_.node + '\0' + "ZKLOCK_HELD=" + options_.held + '\0';
   facts_.started_at = std::chrono::system_clock::now();
-  const int error = guardian_.start(variables, *facts_.bound, timeout_, facts_.grace);
+  const int error = parts_.guardian.start(variables, *facts_.bound, timeout_, facts_.grace);
   if (error != 0 && error != EPIPE) on_not_started(error);
 }
 
@@ -294,7 +281,7 @@ void Run::release() {
   on_loss_.reset();
   on_request_.reset();
   hold_.release();
-  if (!is_settled(client_, kReleaseTimeout) && was_valid) {
+  if (!is_settled(parts_.client, kReleaseTimeout) && was_valid) {
     say(unconfirmed_text(timeout_));
   }
   carry_out(fsm_.on_released());

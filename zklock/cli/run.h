@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -40,9 +39,7 @@ class LossGate {
  private:
   TaskQueue& tasks_;
   const std::thread::id main_ = std::this_thread::get_id();
-  std::mutex mutex_;
-  std::condition_variable opened_;
-  bool is_open_ = false;
+  std::atomic<bool> is_open_{false};
 };
 
 /// Returns the options of the client for a run. Throws: Failure if the system has no threads for
@@ -120,14 +117,11 @@ class Run {
   void release();
   bool has_processes() const noexcept;
   bool says() const noexcept { return !options_.settings.quiet; }
-  void say(const std::string& text) const;
+  void say(const std::string& text) const { cli::say(options_, text); }
   void say_about_to_be_lost();
 
   const RunOptions& options_;
   const RunParts parts_;
-  Client& client_;
-  Guardian& guardian_;
-  SignalReader& signals_;
   const std::shared_ptr<TaskQueue> tasks_ = std::make_shared<TaskQueue>();
   Waiter waiter_;
   std::stop_source stop_;

@@ -2,7 +2,6 @@
 #include "zklock/cli/run_options.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -10,10 +9,8 @@
 #include <string_view>
 
 #include <CLI/CLI.hpp>
-#include <signal.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/program.h"
 #include "zklock/cli/view_support.h"

@@ -12,6 +12,7 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/held_lock.h"
+#include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/settings.h"
 
 namespace zklock::cli {
@@ -38,6 +39,11 @@ struct RunOptions {
   std::string program = {};               ///< its path
   std::string held = {};                  ///< new value of ZKLOCK_HELD
 };
+
+/// Writes a line about the command to the standard error output. Any thread may call it.
+inline void say(const RunOptions& options, const std::string& text) {
+  say(options.name + ' ' + options.path, text);
+}
 
 /// Declares the options that choose a lock, and say how long to wait for it.
 void declare_lock_options(CLI::App& options, RunOptions& to);

@@ -117,12 +117,12 @@ void Run::look_at_hold(Instant now) {
     }
     return;
   }
-  const Duration timeout = client_.session_timeout();
+  const Duration timeout = parts_.client.session_timeout();
   if (bound != facts_.bound || timeout != timeout_) {
     timeout_ = timeout;
     facts_.bound = bound;
     plan_->on_bound(bound, timeout);
-    if (has_processes()) guardian_.bound(bound, timeout);
+    if (has_processes()) parts_.guardian.bound(bound, timeout);
   }
   if (fsm_.state() != RunState::holding) return;
   Duration needed = plan_->needed_at_start(timeout);
@@ -146,14 +146,15 @@ void Run::step_plan(Instant now) {
   carry_out(fsm_.on_step());
   if (fsm_.state() == RunState::orphaned) return;
   // The guardian kills, too. This is for a guardian that was stopped.
-  (void)guardian_.kill_descendants();
+  (void)parts_.guardian.kill_descendants();
   if (now - std::max(plan_->last_step_due(), notice_at_) > kLongestSilence)
     carry_out(fsm_.on_overdue());
 }
 
 void Run::sweep(Instant now) {
-  if (!guardian_.sweep_orphans()) {
-    if (now > plan_->last_step_due() + kLongestSilence) on_remaining(guardian_.remaining_orphan());
+  if (!parts_.guardian.sweep_orphans()) {
+    if (now > plan_->last_step_due() + kLongestSilence)
+      on_remaining(parts_.guardian.remaining_orphan());
     return;
   }
   facts_.swept_at = now;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,10 +36,7 @@ constexpr std::array kKeys{"hosts",  "session-timeout", "digest-file", "acl",
 }
 
 std::string trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return {};
-  return std::string(text.substr(first, text.find_last_not_of(kSpace) - first + 1));
+  return boost::trim_copy_if(std::string(text), boost::is_any_of(" \t\r"));
 }
 
 std::string variable(const char* name) {

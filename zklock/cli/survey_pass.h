@@ -9,7 +9,6 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/client.h"

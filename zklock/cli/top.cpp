@@ -7,14 +7,13 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <signal.h>
 #include <unistd.h>
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_rows.h"
-#include "zklock/cli/core/lock_tables.h"
+#include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/core/top_view.h"
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/io/terminal.h"
@@ -47,28 +46,15 @@ int print_once(Client& client, const Settings& settings, const TopOptions& optio
   const Snapshot snapshot = read_with_progress(client, settings, place, options.root, limits);
   check_root(snapshot);
   report_unread(place, snapshot);
-  const auto rows = lock_rows(snapshot.locks, {}, options.order, wall_now());
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
-  if (!settings.json) {
-    print_table(lock_table(rows, wall_now(), marks));
-    return 0;
-  }
-  for (const SurveyedLock* const row : rows) {
-    print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));
-  }
+  print_locks(settings, snapshot, lock_rows(snapshot.locks, {}, options.order, snapshot.as_of));
   return 0;
 }
 
 /// Returns whether a signal ends the command.
 bool is_ended_by(SignalReader& signals) {
   while (const auto signal = signals.next()) {
-    switch (signal->number) {
-      case SIGINT:
-      case SIGTERM:
-      case SIGHUP:
-      case SIGQUIT: return true;
-      default: break;  // a resize, or the return to the foreground: drawn again
-    }
+    // The others are a resize, or the return to the foreground: the screen is drawn again.
+    if (ends_wait(signal->number)) return true;
   }
   return false;
 }

@@ -5,8 +5,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <initializer_list>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +14,8 @@
 
 #include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_tables.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
@@ -71,9 +71,9 @@ void print_line(const std::string& line) {
 
 void report_unread(const std::string& place, const Snapshot& snapshot) {
   if (snapshot.unread() == 0) return;
-  write_line("zklock: " + display_text(place) + ": " + counted(snapshot.unread(), "path") +
-             " not read: " + std::to_string(snapshot.unreadable.size()) +
-             " without READ permission, " + std::to_string(snapshot.too_deep.size()) + " too deep");
+  say(place, counted(snapshot.unread(), "path") + " not read: " +
+                 std::to_string(snapshot.unreadable.size()) + " without READ permission, " +
+                 std::to_string(snapshot.too_deep.size()) + " too deep");
 }
 
 void check_root(const Snapshot& snapshot) {
@@ -94,6 +94,15 @@ void print_table(const Table& table) {
     const std::string_view colour = number == 0 ? kTitleColour : colour_of(table.tint(number));
     ++number;
     print_line(has_colours && !colour.empty() ? std::string(colour) + line + kNoColour : line);
+  }
+}
+
+void print_locks(const Settings& settings, const Snapshot& snapshot,
+                 std::span<const SurveyedLock* const> rows) {
+  const CycleMarks marks = cycle_marks(snapshot.cycles);
+  if (!settings.json) return print_table(lock_table(rows, snapshot.as_of, marks));
+  for (const SurveyedLock* const row : rows) {
+    print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));
   }
 }
 
@@ -146,9 +155,9 @@ Snapshot read_with_progress(Client& client, const Settings& settings, const std:
                             const std::string& root, const SurveyOptions& limits) {
   if (settings.quiet) return read_snapshot(client, root, limits);
   return read_snapshot(client, root, limits, {}, [&](const Snapshot& snapshot) {
-    write_line("zklock: " + display_text(place) + ": " + counted(snapshot.visited, "path") +
-               " read, with " + counted(snapshot.locks.size(), "lock") + "; at most " +
-               std::to_string(limits.requests_per_second) + " requests a second");
+    say(place, counted(snapshot.visited, "path") + " read, with " +
+                   counted(snapshot.locks.size(), "lock") + "; at most " +
+                   std::to_string(limits.requests_per_second) + " requests a second");
   });
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,10 @@ std::unique_ptr<Client> view_client(const Settings& settings, const char* applic
 void print_line(const std::string& line);
 /// Prints the lines of a table. On a terminal, they are cut to its width, and have colours.
 void print_table(const Table& table);
+
+/// Prints these locks of a snapshot: a table, or a JSON object for each.
+void print_locks(const Settings& settings, const Snapshot& snapshot,
+                 std::span<const SurveyedLock* const> rows);
 
 /// Says on the standard error output how many paths the snapshot lacks, if any. `place`: as in the
 /// texts of failures.

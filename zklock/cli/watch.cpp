@@ -11,12 +11,12 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
-#include <signal.h>
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_facts.h"
+#include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/view_support.h"
 #include "zklock/lock_observer.h"
@@ -106,16 +106,10 @@ int watch(const Settings& settings, const std::string& path) {
   while (printer.error() == 0) {
     waiter.wait({signals.fd()}, LeaseClock::now() + std::chrono::seconds(1));
     while (const auto signal = signals.next()) {
-      switch (signal->number) {
-        case SIGINT:
-        case SIGTERM:
-        case SIGHUP:
-        case SIGQUIT:
-          // The listener would block the destructors. The servers end the session by its timeout.
-          if (!printer.stop()) std::_Exit(0);
-          return 0;
-        default: break;
-      }
+      if (!ends_wait(signal->number)) continue;
+      // The listener would block the destructors. The servers end the session by its timeout.
+      if (!printer.stop()) std::_Exit(0);
+      return 0;
     }
   }
   if (printer.error() == EPIPE) return 0;  // the reader has read enough

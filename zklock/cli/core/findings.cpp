@@ -8,9 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <set>
-#include <utility>
 
-#include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
@@ -55,16 +53,22 @@ Finding cycle_finding(const LockCycle& cycle) {
   return found;
 }
 
+Finding finding_of(const SurveyedLock& lock, Level level, std::string_view kind, std::string text) {
+  return {.level = level,
+          .kind = kind,
+          .path = lock.path,
+          .text = std::move(text),
+          .paths = {lock.path}};
+}
+
 void check_sequence(const SurveyedLock& lock, std::vector<Finding>& found) {
   if (lock.next_sequence >= 0 && lock.next_sequence < kSequenceWarning) return;
   // Past its end, the counter is negative.
   const bool fails = lock.next_sequence < 0 || lock.next_sequence >= kSequenceFailure;
-  found.push_back({.level = fails ? Level::failure : Level::warning,
-                   .kind = "sequence_wear",
-                   .path = lock.path,
-                   .text = "the next sequence number is " + std::to_string(lock.next_sequence) +
-                           ", and the counter ends at 2147483647; delete the path when it is free",
-                   .paths = {lock.path}});
+  found.push_back(
+      finding_of(lock, fails ? Level::failure : Level::warning, "sequence_wear",
+                 "the next sequence number is " + std::to_string(lock.next_sequence) +
+                     ", and the counter ends at 2147483647; delete the path when it is free"));
 }
 
 void check_hold(const SurveyedLock& lock, const FindingOptions& options, WallTime now,
@@ -75,12 +79,9 @@ void check_hold(const SurveyedLock& lock, const FindingOptions& options, WallTim
     if (!held || *held < *options.held_over) continue;
     const char* const known =
         holder.held_since ? " holds for " : " holds, and is in the queue for ";
-    found.push_back({.level = Level::warning,
-                     .kind = "held_long",
-                     .path = lock.path,
-                     .text = text_of(holder) + known + text_of(*held),
-                     .paths = {lock.path},
-                     .participants = {{lock.path, holder}}});
+    found.push_back(
+        finding_of(lock, Level::warning, "held_long", text_of(holder) + known + text_of(*held)));
+    found.back().participants = {{lock.path, holder}};
   }
 }
 
@@ -108,22 +109,15 @@ void check_libraries(const SurveyedLock& lock, std::vector<Finding>& found) {
   if (libraries.contains(Library::kazoo)) {
     text += "; Kazoo's Lock needs extra_lock_patterns=[\"lock-\"]";
   }
-  found.push_back({.level = Level::warning,
-                   .kind = "mixed_libraries",
-                   .path = lock.path,
-                   .text = std::move(text),
-                   .paths = {lock.path}});
+  found.push_back(finding_of(lock, Level::warning, "mixed_libraries", std::move(text)));
 }
 
 void check_children(const SurveyedLock& lock, std::vector<Finding>& found) {
   if (lock.other_children.empty()) return;
-  found.push_back({.level = Level::warning,
-                   .kind = "other_children",
-                   .path = lock.path,
-                   .text = counted(lock.other_children_count,
-                                   "child is no contender: ", "children are no contenders: ") +
-                           join(lock.other_children),
-                   .paths = {lock.path}});
+  found.push_back(finding_of(lock, Level::warning, "other_children",
+                             counted(lock.other_children_count,
+                                     "child is no contender: ", "children are no contenders: ") +
+                                 join(lock.other_children)));
 }
 
 void check_paths(const std::vector<std::string>& paths, Level level, std::string_view kind,

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/lock_facts.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <string>
 
 #include "zklock/cli/core/text.h"
 #include "zklock/lock_state.h"

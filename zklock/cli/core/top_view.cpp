@@ -2,7 +2,6 @@
 #include "zklock/cli/core/top_view.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "zklock/cli/core/columns.h"

@@ -27,8 +27,6 @@ class ReportFile {
   void write(const std::string& text) const;
 
  private:
-  void replace(const std::string& text) const;
-
   const std::string shown_;  ///< the name in texts
   std::string target_;       ///< the name without links
   UniqueFd fd_;              ///< of /dev/fd/N

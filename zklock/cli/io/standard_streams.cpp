@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {
@@ -55,6 +56,10 @@ void write_line(std::string line) noexcept {
   pollfd error_output{fd, POLLOUT, 0};
   if (::poll(&error_output, 1, 0) != 1 || (error_output.revents & POLLOUT) == 0) return;
   (void)!::write(fd, line.data(), line.size());
+}
+
+void say(const std::string& place, const std::string& text) {
+  write_line("zklock: " + display_text(place) + ": " + text);
 }
 
 }  // namespace zklock::cli

@@ -16,5 +16,7 @@ void replace_standard_input_and_output() noexcept;
 /// Writes the line to the standard error output. Does not block: if the output accepts nothing now,
 /// the line is dropped. A line has at most 4,000 bytes.
 void write_line(std::string line) noexcept;
+/// Writes the line "zklock: PLACE: TEXT", as write_line(). `place`: a command and its path.
+void say(const std::string& place, const std::string& text);
 
 }  // namespace zklock::cli
