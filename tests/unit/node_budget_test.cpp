@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -169,6 +170,51 @@ TEST(NodeBudget, List_BoundsTheUnknown) {
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.listed("/p", 0);
   EXPECT_EQ(nodes.bytes(), 0U);
+}
+
+/// A move of a lock znode to another name, and a znode that is not ephemeral.
+std::vector<request::Write> move_of(const std::string& name) {
+  return {request::write::Remove{"/p/" + name},
+          request::write::Create{.path = "/p/lock-", .ephemeral = true, .sequential = true},
+          request::write::Create{.path = "/p/count"}};
+}
+
+TEST(NodeBudget, Transaction_ReservesAllOrNothing) {
+  NodeBudget nodes(2 * kOne);
+  std::vector<request::Write> writes = move_of("gate-0000000007");
+  writes.insert(writes.end(), 2, writes[1]);
+  EXPECT_FALSE(nodes.reserve(writes));
+  EXPECT_EQ(nodes.bytes(), 0U);
+  ASSERT_TRUE(nodes.reserve("/p/gate-"));
+  nodes.created("/p/gate-0000000007", "/p/gate-");
+  EXPECT_TRUE(nodes.reserve(move_of("gate-0000000007")));
+  EXPECT_EQ(nodes.bytes(), 2 * kOne);
+  nodes.failed(move_of("gate-0000000007"));
+  EXPECT_EQ(nodes.bytes(), kOne);
+}
+
+TEST(NodeBudget, TransactionAnswered_CountsWhatMayExist) {
+  struct Case {
+    Status status;
+    std::size_t bytes;          // after the reply
+    std::size_t bytes_of_gate;  // of the znode to be deleted
+    std::size_t bytes_of_lock;  // of the created znode
+  };
+  for (const Case& c :
+       {Case{Status::ok, kOne, 0, kOne}, Case{Status::unknown, 2 * kOne, kOne, 0},
+        Case{Status::no_node, kOne, kOne, 0}, Case{Status::session_ended, kOne, kOne, 0}}) {
+    NodeBudget nodes(1000);
+    ASSERT_TRUE(nodes.reserve("/p/gate-"));
+    nodes.created("/p/gate-0000000007", "/p/gate-");
+    const auto writes = move_of("gate-0000000007");
+    ASSERT_TRUE(nodes.reserve(writes));
+    nodes.on_reply(writes, {.status = c.status, .name = "lock-0000000008"});
+    EXPECT_EQ(nodes.bytes(), c.bytes) << core::to_string(c.status);
+    EXPECT_EQ(nodes.bytes_of("/p/gate-0000000007"), c.bytes_of_gate) << core::to_string(c.status);
+    EXPECT_EQ(nodes.bytes_of("/p/lock-0000000008"), c.bytes_of_lock) << core::to_string(c.status);
+    nodes.listed("/p", 0);  // ends what is uncertain
+    EXPECT_EQ(nodes.bytes(), c.status == Status::unknown ? 0U : kOne);
+  }
 }
 
 TEST(NodeBudget, SessionEnded_ClearsTheBudget) {
