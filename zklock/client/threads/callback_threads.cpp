@@ -7,11 +7,10 @@
 #include <deque>
 #include <list>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "zklock/client/port/mutex.h"
-#include "zklock/client/threads/start_thread.h"
+#include "zklock/client/threads/owned_thread.h"
 
 namespace zklock::client {
 namespace {
@@ -39,7 +38,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   std::size_t thread_count() const noexcept;
 
  private:
-  using Threads = std::list<std::thread>;
+  using Threads = std::list<OwnedThread>;
   using Task = std::function<void()>;
   struct QueuedTask {
     Task task;
@@ -220,7 +219,7 @@ void CallbackThreads::Pool::add_thread() {
   assert(threads_.size() < options_.max_threads);
   const auto self = threads_.emplace(threads_.end());
   try {
-    *self = start_thread(options_.name, [pool = shared_from_this(), self] {
+    self->start(options_.name, [pool = shared_from_this(), self] {
       pool->scheduling_.take_on();  // instead of the policy of the posting thread
       pool->work(self);
     });
@@ -266,8 +265,7 @@ bool CallbackThreads::Pool::wait_for_task() {
 CallbackThreads::Pool::Threads CallbackThreads::Pool::leave(Threads::iterator self) noexcept {
   Threads others;
   if (orphaned_) {
-    self->detach();
-    threads_.erase(self);
+    threads_.erase(self);  // detaches it
   } else {
     // Each thread that ends joins those that ended before, so at most one remains to be joined.
     others.swap(ended_);
@@ -277,11 +275,9 @@ CallbackThreads::Pool::Threads CallbackThreads::Pool::leave(Threads::iterator se
   return others;
 }
 
+// The pool may be destroyed by a thread_local object of one of its threads, which is then detached.
 void CallbackThreads::Pool::join(Threads threads) noexcept {
-  for (std::thread& thread : threads) {
-    // The pool may be destroyed by a thread_local object of one of its threads.
-    thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
-  }
+  for (OwnedThread& thread : threads) thread.join();
 }
 
 void CallbackThreads::Pool::begin(Task task) noexcept {
