@@ -82,8 +82,8 @@ struct CallHeader {
 /// Carries out one submitted request, from submission to reply. It passes one or more requests to
 /// the C client: its sub-requests. It composes the reply from their completions.
 ///
-/// Each derived class has one operation: issue() and complete() side by side. They are virtual
-/// functions, and no std::visit, because each call of lock() and unlock() passes through them.
+/// Each derived class has issue() and complete() of its operations side by side. They are virtual
+/// functions, because std::visit would add stack frames to each lock() and unlock().
 ///
 /// Thread-safety: none; the caller locks.
 class Call : public std::enable_shared_from_this<Call> {
