@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -24,12 +25,16 @@ std::optional<Instant> nothing_is_due() {
   return std::nullopt;
 }
 
+void post(LocalReplyThread& replies, std::function<void()> task) {
+  replies.post([task = std::move(task)](const Reply& /*reply*/) { task(); }, {});
+}
+
 TEST(LocalReplyThread, Tasks_RunInOrderOnTheirOwnThread) {
   std::vector<int> ran;
   const Fact<std::thread::id> last;
   LocalReplyThread replies(nothing_is_due);
-  for (int i = 0; i < 100; ++i) replies.post([&ran, i] { ran.push_back(i); });
-  replies.post([last] { last.is(std::this_thread::get_id()); });
+  for (int i = 0; i < 100; ++i) post(replies, [&ran, i] { ran.push_back(i); });
+  post(replies, [last] { last.is(std::this_thread::get_id()); });
   EXPECT_NE(last.get(), std::this_thread::get_id());
   ASSERT_EQ(ran.size(), 100U);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
@@ -38,9 +43,9 @@ TEST(LocalReplyThread, Tasks_RunInOrderOnTheirOwnThread) {
 TEST(LocalReplyThread, TaskPostsATask_NewTaskRuns) {
   LocalReplyThread replies(nothing_is_due);
   const Fact<bool> nested;
-  replies.post([&replies, nested] {
+  post(replies, [&replies, nested] {
     auto inside = std::make_shared<bool>(true);
-    replies.post([nested, inside] { nested.is(*inside); });
+    post(replies, [nested, inside] { nested.is(*inside); });
     *inside = false;
   });
   EXPECT_FALSE(nested.get()) << "it ran within the other task";
@@ -50,10 +55,10 @@ TEST(LocalReplyThread, IdleOrDestroyed_AllTasksHaveRun) {
   std::atomic<int> ran{0};
   {
     LocalReplyThread replies(nothing_is_due);
-    for (int i = 0; i < 100; ++i) replies.post([&ran] { ++ran; });
+    for (int i = 0; i < 100; ++i) post(replies, [&ran] { ++ran; });
     replies.wait_idle();
     EXPECT_EQ(ran, 100);
-    for (int i = 0; i < 100; ++i) replies.post([&ran] { ++ran; });
+    for (int i = 0; i < 100; ++i) post(replies, [&ran] { ++ran; });
   }
   EXPECT_EQ(ran, 200);
 }
@@ -77,14 +82,14 @@ TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
     EXPECT_FALSE(*destroyed) << "queried before its destruction";
     return LeaseClock::now();
   });
-  replies->post([=, mine = replies]() mutable {
+  post(*replies, [=, mine = replies]() mutable {
     thread_local LastWord last_word;
     last_word.ended = ended;
     dropped.get();
     mine->poke();
     LocalReplyThread* const last = mine.get();
-    last->post([last, ran] {
-      last->post([ran] { ++*ran; });  // it exists until the remaining tasks have run
+    post(*last, [last, ran] {
+      post(*last, [ran] { ++*ran; });  // it exists until the remaining tasks have run
       ++*ran;
     });
     mine = nullptr;
@@ -100,9 +105,9 @@ TEST(LocalReplyThread, DestroyedByATask_RemainingTasksRun) {
 TEST(LocalReplyThread, TaskWaitsForIdle_RunsTheOtherTasks) {
   const auto replies = std::make_shared<LocalReplyThread>(nothing_is_due);
   const Fact<bool> ran;
-  replies->post([replies, ran] {
+  post(*replies, [replies, ran] {
     const auto next_ran = std::make_shared<bool>(false);
-    replies->post([next_ran] { *next_ran = true; });
+    post(*replies, [next_ran] { *next_ran = true; });
     replies->wait_idle();
     ran.is(*next_ran);
   });

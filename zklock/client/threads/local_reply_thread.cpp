@@ -12,6 +12,11 @@
 namespace zklock::client {
 
 struct LocalReplyThread::State {
+  struct Answer {
+    ReplyHandler handler;
+    Reply reply;
+  };
+
   // Blocks until there is work, or until `when`. Returns false if the thread is to end. Sets
   // `is_due` if `answer_overdue` must be called.
   bool wait(std::optional<Instant> when, bool& is_due) ZKLOCK_REQUIRES(mutex);
@@ -24,8 +29,8 @@ struct LocalReplyThread::State {
   Mutex mutex = {};
   Condition changed = {};
   Condition became_idle = {};
-  std::deque<std::function<void()>> tasks ZKLOCK_GUARDED_BY(mutex) = {};
-  bool is_running ZKLOCK_GUARDED_BY(mutex) = false;  // a task or `answer_overdue`
+  std::deque<Answer> queue ZKLOCK_GUARDED_BY(mutex) = {};
+  bool is_running ZKLOCK_GUARDED_BY(mutex) = false;  // a handler or `answer_overdue`
   bool is_poked ZKLOCK_GUARDED_BY(mutex) = false;
   bool is_stopping ZKLOCK_GUARDED_BY(mutex) = false;
 };
@@ -34,7 +39,7 @@ bool LocalReplyThread::State::wait(std::optional<Instant> when, bool& is_due) {
   while (true) {
     const Instant now = when ? boot_time() : Instant{};
     is_due = is_poked || (when && now >= *when);
-    if (is_stopping || is_due || !tasks.empty()) break;
+    if (is_stopping || is_due || !queue.empty()) break;
     if (!when) {
       changed.wait(mutex);
       continue;
@@ -44,16 +49,16 @@ bool LocalReplyThread::State::wait(std::optional<Instant> when, bool& is_due) {
     changed.wait_for(mutex, *when - now);
   }
   is_poked = false;
-  return !is_stopping || !tasks.empty();
+  return !is_stopping || !queue.empty();
 }
 
 void LocalReplyThread::State::run_queued() {
-  while (!tasks.empty()) {
-    std::function<void()> task = std::move(tasks.front());
-    tasks.pop_front();
+  while (!queue.empty()) {
+    Answer answer = std::move(queue.front());
+    queue.pop_front();
     const MutexUnlock released(mutex);
-    task();
-    task = nullptr;  // destroys its captures unlocked: they may acquire locks
+    answer.handler(std::move(answer.reply));
+    answer.handler = {};  // destroys its captures unlocked: they may acquire locks
   }
 }
 
@@ -65,7 +70,7 @@ void LocalReplyThread::State::work() {
   while (wait(when, is_due)) {
     is_running = true;
     run_queued();
-    // After the destructor, a task may have destroyed the owner of `answer_overdue`.
+    // After the destructor, a handler may have destroyed the owner of `answer_overdue`.
     if (is_due && !is_stopping) {
       lock.unlock();
       when = answer_overdue();
@@ -86,7 +91,7 @@ LocalReplyThread::~LocalReplyThread() {
     const MutexLock guard(state_->mutex);
     state_->is_stopping = true;
     state_->changed.notify_all();
-    // While the objects that the handlers use still exist. The thread ends after the calling task.
+    // While the objects that the handlers use still exist. The thread ends after the calling one.
     if (runs_here()) state_->run_queued();
   }
   thread_.join();
@@ -94,18 +99,9 @@ LocalReplyThread::~LocalReplyThread() {
 
 void LocalReplyThread::post(ReplyHandler handler, Reply reply) {
   if (!handler) return;
-  struct Answer {
-    ReplyHandler handler;
-    Reply reply;
-  };
-  const auto answer = std::make_shared<Answer>(Answer{std::move(handler), std::move(reply)});
-  post([answer] { answer->handler(std::move(answer->reply)); });
-}
-
-void LocalReplyThread::post(std::function<void()> task) {
   {
     const MutexLock guard(state_->mutex);
-    state_->tasks.push_back(std::move(task));
+    state_->queue.push_back({std::move(handler), std::move(reply)});
   }
   state_->changed.notify_one();
 }
@@ -119,7 +115,7 @@ void LocalReplyThread::poke() {
 void LocalReplyThread::wait_idle() {
   const MutexLock guard(state_->mutex);
   if (runs_here()) return state_->run_queued();
-  while (!state_->tasks.empty() || state_->is_running) state_->became_idle.wait(state_->mutex);
+  while (!state_->queue.empty() || state_->is_running) state_->became_idle.wait(state_->mutex);
 }
 
 }  // namespace zklock::client
