@@ -6,11 +6,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/text.h"
-#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 

@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/command_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
@@ -21,7 +22,6 @@
 #include "zklock/cli/io/four_letter_word.h"
 #include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/survey_pass.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/mutex.h"
 
 namespace zklock::cli {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/repeat_plan.h"
@@ -20,7 +21,6 @@
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/cli/run_session.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/error.h"
 #include "zklock/leadership.h"
 

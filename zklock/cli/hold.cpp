@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
@@ -25,7 +26,6 @@
 #include "zklock/cli/run.h"
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/client.h"
 
 namespace zklock::cli {

@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
@@ -15,7 +16,6 @@
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/survey_pass.h"
-#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 

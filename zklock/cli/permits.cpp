@@ -10,11 +10,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/survey_pass.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/semaphore.h"
 #include "zklock/survey.h"
 

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
@@ -19,7 +20,6 @@
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/survey_pass.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/evict.h"
 #include "zklock/release_request.h"
 

@@ -11,9 +11,9 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/program.h"
-#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 

@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
-#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
@@ -23,7 +24,6 @@
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/live_site.h"
 #include "zklock/cli/survey_pass.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/client.h"
 #include "zklock/survey.h"
 

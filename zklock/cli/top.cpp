@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
@@ -18,7 +19,6 @@
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/io/terminal.h"
 #include "zklock/cli/survey_pass.h"
-#include "zklock/cli/view_support.h"
 
 namespace zklock::cli {
 

@@ -8,8 +8,8 @@ add_library(zklock_cli_views_core STATIC
   core/findings.cpp
   core/json_text.cpp
   core/live_feed.cpp
-  core/lock_rows.cpp
   core/lock_facts.cpp
+  core/lock_rows.cpp
   core/lock_search.cpp
   core/lock_tables.cpp
   core/observed_metrics.cpp
@@ -49,7 +49,6 @@ target_sources(zklock_cli_commands PRIVATE
   serve.cpp
   survey_pass.cpp
   top.cpp
-  view_support.cpp
   watch.cpp)
 set_source_files_properties(${page} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 target_link_libraries(zklock_cli_commands PRIVATE zklock_cli_views_core zklock_cli_views_io)

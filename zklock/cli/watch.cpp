@@ -12,13 +12,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_facts.h"
 #include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/io/events.h"
-#include "zklock/cli/view_support.h"
 #include "zklock/lock_observer.h"
 
 namespace zklock::cli {

@@ -25,6 +25,12 @@ namespace zklock::cli {
 /// after five seconds, and its error has the cause.
 std::unique_ptr<Client> view_client(const Settings& settings, const char* application);
 
+/// Reads all locks at and below a root, as read_snapshot(). If that takes long, says on the
+/// standard error output how far it is, unless -q is given. `place`: as in the texts of failures.
+/// Throws: Error.
+Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
+                            const std::string& root, const SurveyOptions& limits);
+
 /// Writes a line to the standard output at once. Returns 0, or the error number.
 [[nodiscard]] int try_print_line(const std::string& line);
 /// Writes a line to the standard output at once. Throws: Failure with ExitCode::kOutput.
@@ -54,16 +60,7 @@ Duration option_duration(const char* option, const std::string& text, Duration l
 
 /// Declares the option --sort, which sets `order`.
 void declare_sort(CLI::App& options, RowOrder& order);
-/// Reads all locks at and below a root, as read_snapshot(). If that takes long, says on the
-/// standard error output how far it is, unless -q is given. `place`: as in the texts of failures.
-/// Throws: Error.
-Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
-                            const std::string& root, const SurveyOptions& limits);
-
 /// Declares the option --fail-on, which sets `level`.
 void declare_fail_on(CLI::App& options, Level& level);
-
-/// Returns the width of the terminal of the standard output, else of COLUMNS; 0: no terminal.
-std::size_t output_width();
 
 }  // namespace zklock::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/view_support.h"
+#include "zklock/cli/command_support.h"
 
 #include <cerrno>
 #include <charconv>
@@ -46,6 +46,19 @@ bool is_colour_wanted() {
     return std::string_view(value == nullptr ? "" : value);
   };
   return variable("NO_COLOR").empty() && variable("TERM") != "dumb" && !variable("TERM").empty();
+}
+
+/// Returns the width of the terminal of the standard output, else of COLUMNS; 0: no terminal.
+std::size_t output_width() {
+  constexpr std::size_t kUsual = 80;
+  if (::isatty(STDOUT_FILENO) == 0) return 0;
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* const columns = std::getenv("COLUMNS");
+  const std::string_view text = columns == nullptr ? "" : columns;
+  std::size_t width = 0;
+  std::from_chars(text.data(), text.data() + text.size(), width);
+  return width > 0 ? width : kUsual;
 }
 
 }  // namespace
@@ -171,18 +184,6 @@ void declare_fail_on(CLI::App& options, Level& level) {
           "Lowest level with an exit code: warning (default) or failure")
       ->check(CLI::IsMember({"warning", "failure"}))
       ->type_name("LEVEL");
-}
-
-std::size_t output_width() {
-  constexpr std::size_t kUsual = 80;
-  if (::isatty(STDOUT_FILENO) == 0) return 0;
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* const columns = std::getenv("COLUMNS");
-  const std::string_view text = columns == nullptr ? "" : columns;
-  std::size_t width = 0;
-  std::from_chars(text.data(), text.data() + text.size(), width);
-  return width > 0 ? width : kUsual;
 }
 
 }  // namespace zklock::cli
