@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -100,6 +101,20 @@ TEST_F(NoThreadsTest, HoldLost_IsNotified) {
   const NoThreads none;
   EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
   EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
+}
+
+TEST_F(NoThreadsTest, ElectionStarts_ThrowsUntilThereIsAThread) {
+  const auto client = connect();
+  std::promise<void> leads;
+  LeaderElection election(*client, kPath, {.auto_requeue = false},
+                          [&](const Leadership&) { leads.set_value(); });
+  {
+    const NoThreads none;
+    EXPECT_THROW(election.start(), std::system_error);
+  }
+  EXPECT_TRUE(is_free()) << "it does not contend";
+  election.start();
+  EXPECT_EQ(leads.get_future().wait_for(kTestTimeout), std::future_status::ready);
 }
 
 TEST_F(NoThreadsTest, ListenerOfALoss_IsCalled) {
