@@ -250,7 +250,7 @@ TEST_F(DefaultEventLines, LongQueue_IsCountedNotRead) {
   const auto first = lock_.acquire(1);
   run_for(0s);
   std::vector<std::size_t> calls;
-  for (int i = 0; i < detail::WaitDescription::kMostListed; ++i) calls.push_back(lock_.acquire(0));
+  for (int i = 0; i < detail::kMostListed; ++i) calls.push_back(lock_.acquire(0));
   run_for(500ms);
   lock_.world().client(0).reset_counts();
   run_for(2400ms);  // a marker of the hold would come later

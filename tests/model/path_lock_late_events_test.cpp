@@ -98,15 +98,23 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
   core->close();
 }
 
-// A cohort can be kept alive by a callback that has just begun, but its path lock cannot.
-TEST(PathLockLateEvents, PathLockDestroyedBeforeOwner_CallbackDoesNothing) {
+TEST(PathLockLateEvents, OwnerDestroyed_CallbackDoesNothing) {
   LockWorld lock(1);
   auto path_lock = lock.path_lock(0);
-  const auto owner = std::make_shared<int>();
   int calls = 0;
-  const auto callback = detail::under_lock(owner, *path_lock, [&calls] { ++calls; });
+  const auto callback = detail::under_lock(path_lock->weak_from_this(), [&calls] { ++calls; });
   callback();
   EXPECT_EQ(calls, 1);
+  path_lock.reset();
+  callback();
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(PathLockLateEvents, CallbackRetainsOwner_ItIsCalled) {
+  LockWorld lock(1);
+  auto path_lock = lock.path_lock(0);
+  int calls = 0;
+  const auto callback = detail::under_lock(path_lock->shared_from_this(), [&calls] { ++calls; });
   path_lock.reset();
   callback();
   EXPECT_EQ(calls, 1);

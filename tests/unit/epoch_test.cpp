@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/engine/path_context.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 namespace {

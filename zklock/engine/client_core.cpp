@@ -55,7 +55,7 @@ bool ClientCore::describe_wait(const core::LockPath& path) {
   if (describes_wait_.exchange(true)) return false;
   std::shared_ptr<void> turn(nullptr,
                              [this, self = shared_from_this()](void*) { describes_wait_ = false; });
-  std::make_shared<WaitDescription>(find(path.str()), std::move(turn))->start();
+  detail::describe_wait(find(path.str()), std::move(turn));
   return true;
 }
 

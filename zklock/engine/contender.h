@@ -59,9 +59,6 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule);
   /// Forgets the calls that have ended. Withdraws the contender if no other call waits.
   void drop_ended_calls();
-  /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
-  /// contender waits.
-  void fail(Errc error, const std::string& cause) noexcept;
   /// Releases one count. After the last count, the contender is dismissed, and its hold ends. Then
   /// the znode is deleted, handed off or retained. `thread_ended`: the owner's thread has ended,
   /// perhaps in the middle of its work under the lock. Returns `refused` if the owner has no count
@@ -83,7 +80,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   }
   /// Returns how many contenders of this client take their turn on the same lock node before this
   /// one.
-  std::size_t members_ahead() const { return node_->ahead_of(*this); }
+  std::size_t members_ahead() const { return node_->count_ahead_of(*this); }
   /// Returns the owner under which the path lock registers this contender.
   const Owner& key() const noexcept { return key_; }
   /// Calls check_validity(). If the hold is still valid, reports LockEvent::Kind::expiring when
@@ -108,6 +105,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
   PathContext& path_context() const noexcept { return *path_; }
+  EngineLock::Entry entry() const noexcept { return path_->entry(); }
   /// Does what delay_delete() of the contender of `hold` does. Returns null if the hold is empty.
   static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps
@@ -134,6 +132,9 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void set_lock_node(std::shared_ptr<LockNode> lock_node) noexcept { node_ = std::move(lock_node); }
   /// Begins to wait for the lock. REQUIRES: it has a lock node.
   void start(const Caller& caller) { node_->admit(shared_from_this(), caller); }
+  /// Ends all waiting calls with this error, and withdraws the contender. Does nothing unless the
+  /// contender waits.
+  void fail(Errc error, const std::string& cause) noexcept;
   /// Ends the waiting calls of the public object `object` with Error(closed).
   void cancel_calls(const void* object);
   /// Ends the waiting calls with Error(closed), and makes a hold lost: the client is closing.

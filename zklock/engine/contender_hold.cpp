@@ -97,7 +97,7 @@ core::Instant Contender::check_validity() {
 }
 
 std::function<void()> Contender::clock_reader() {
-  return under_lock(weak_from_this(), *path_, [this]() { look_at_the_clock(); });
+  return under_lock(weak_from_this(), [this]() { look_at_the_clock(); });
 }
 
 void Contender::look_at_the_clock() {

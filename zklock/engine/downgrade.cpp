@@ -25,11 +25,10 @@ constexpr int kPlaceOfDelayMarker = 2;
 }  // namespace
 
 client::ReplyHandler Downgrade::on_reply(Step step) {
-  return [this, alive = node_.shared_from_this(), step](const client::Reply& reply) {
-    const EngineLock lock(node_.path_queue().entry());
+  return under_lock(node_.shared_from_this(), [this, step](const client::Reply& reply) {
     (this->*step)(reply);
     assert_invariants();
-  };
+  });
 }
 
 void Downgrade::begin() noexcept {
@@ -79,9 +78,12 @@ void Downgrade::sent(const client::Reply& reply) {
 
 void Downgrade::look() {
   state_ = State::looking;
-  client::get_by_quorum(node_.path_queue().core().coordinator(),
-                        node_.path_queue().path().child(node_.own_name()), node_.session(),
-                        on_reply(&Downgrade::looked_at_writer));
+  read(node_.own_name(), &Downgrade::looked_at_writer);
+}
+
+void Downgrade::read(const std::string& name, Step step) {
+  client::get_by_quorum(node_.path_queue().core().coordinator(), node_.path_queue().child(name),
+                        node_.session(), on_reply(step));
 }
 
 // If the writer's znode is another one, the transaction was executed, or the znode was deleted.
@@ -91,9 +93,7 @@ void Downgrade::looked_at_writer(const client::Reply& writer) {
     must_look_ = false;
     return again();
   }
-  client::get_by_quorum(node_.path_queue().core().coordinator(),
-                        node_.path_queue().path().child(name_), node_.session(),
-                        on_reply(&Downgrade::looked_at_reader));
+  read(name_, &Downgrade::looked_at_reader);
 }
 
 // After a loss the znode stays in doubt: if a delete of the znode follows, it must look, too.
@@ -135,10 +135,9 @@ void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::ended_as_writer);
   state_ = State::pausing;
   client::Scheduler& scheduler = node_.path_queue().core().scheduler();
-  timer_ = scheduler.at(scheduler.now() + kRetryDelay, [this, alive = node_.shared_from_this()] {
-    const EngineLock lock(node_.path_queue().entry());
-    if (state_ == State::pausing) again();
-  });
+  timer_ = scheduler.at(scheduler.now() + kRetryDelay, under_lock(node_.shared_from_this(), [this] {
+                          if (state_ == State::pausing) again();
+                        }));
 }
 
 void Downgrade::end_hold() {

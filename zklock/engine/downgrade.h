@@ -98,6 +98,7 @@ class Downgrade {
   void send();
   void sent(const client::Reply& reply);
   void look();
+  void read(const std::string& name, Step step);
   void looked_at_writer(const client::Reply& writer);
   void looked_at_reader(const client::Reply& reader);
   void failed(const client::Reply& reply);

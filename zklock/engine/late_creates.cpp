@@ -21,23 +21,13 @@ constexpr int kLooksPerAttempt = 2;
 void LateCreates::add(core::SessionId session, std::string attempt) {
   path_.assert_held();
   if (std::exchange(session_, session) != session) {
+    epoch_.end();
     attempts_.clear();
     is_looking_ = false;
   }
   if (attempts_.size() == kMostAttempts) attempts_.pop_front();
   attempts_.push_back({.id = std::move(attempt)});
   if (!is_looking_) look_later();
-}
-
-/// Returns a callback that makes the next step of a look. It keeps the path lock alive, which may
-/// have no public object and no contender any more.
-template <class Step>
-auto LateCreates::of_this_session(Step step) {
-  return
-      [this, path = path_.shared_from_this(), session = session_, step](const auto&... arguments) {
-        const EngineLock lock(path->entry());
-        if (session == session_) step(arguments...);
-      };
 }
 
 /// Returns whether the look goes on after `reply`.
@@ -62,18 +52,22 @@ void LateCreates::look_later() {
   for (Attempt& attempt : attempts_) attempt.in_look = true;
   client::Scheduler& scheduler = path_.core().scheduler();
   scheduler.at(scheduler.now() + path_.core().keeper().timeout() / 2,
-               of_this_session([this]() { look(); }));
+               of_this_session([this] { look(); }));
   is_looking_ = true;
 }
 
+void LateCreates::submit(client::Operation operation, Step step) {
+  path_.core().coordinator().submit({.operation = std::move(operation), .session = session_},
+                                    of_this_session([this, step](const client::Reply& reply) {
+                                      if (goes_on(reply)) (this->*step)(reply);
+                                    }));
+}
+
 void LateCreates::look() {
-  path_.core().coordinator().submit(
-      {.operation = request::ListChildren{path_.path().str()}, .session = session_},
-      of_this_session([this](const client::Reply& reply) { listed(reply); }));
+  submit(request::ListChildren{path_.path().str()}, &LateCreates::listed);
 }
 
 void LateCreates::listed(const client::Reply& reply) {
-  if (!goes_on(reply)) return;
   candidates_.clear();
   std::vector<std::string> own = path_.own_node_names();
   std::ranges::sort(own);
@@ -85,13 +79,10 @@ void LateCreates::listed(const client::Reply& reply) {
 
 void LateCreates::inspect_next() {
   if (candidates_.empty()) return looked();
-  path_.core().coordinator().submit(
-      {.operation = request::Get{path_.path().child(candidates_.back())}, .session = session_},
-      of_this_session([this](const client::Reply& reply) { inspected(reply); }));
+  submit(request::Get{path_.child(candidates_.back())}, &LateCreates::inspected);
 }
 
 void LateCreates::inspected(const client::Reply& reply) {
-  if (!goes_on(reply)) return;
   const std::string node = std::move(candidates_.back());
   candidates_.pop_back();
   const bool own = reply.status == core::Status::ok && reply.ephemeral_owner == session_;
@@ -101,8 +92,8 @@ void LateCreates::inspected(const client::Reply& reply) {
                " late, after its create had been abandoned; it is being deleted, no action is "
                "needed");
     // With care, because the name may be another znode's by then.
-    path_.core().cleaner().remove(
-        session_, {.path = path_.path().child(node), .token = reply.token}, Cleaner::Step::looking);
+    path_.core().cleaner().remove(session_, {.path = path_.child(node), .token = reply.token},
+                                  Cleaner::Step::looking);
   }
   inspect_next();
 }

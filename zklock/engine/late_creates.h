@@ -5,15 +5,15 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/session.h"
+#include "zklock/engine/path_context.h"
 #include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
-
-class PathContext;
 
 /// The creates of one client at one path whose reply was lost and whose znode was not found
 /// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
@@ -47,8 +47,15 @@ class LateCreates {
     int looks = 0;         ///< completed looks
     bool in_look = false;  ///< added before the look was scheduled
   };
-  template <class Step>
-  auto of_this_session(Step step);
+  /// Returns a callback that does nothing after the end of the session. It keeps the path lock
+  /// alive, which may have no public object and no contender any more.
+  template <class Next>
+  auto of_this_session(Next next) {
+    return under_lock(path_.shared_from_this(), epoch_.guard(std::move(next)));
+  }
+  using Step = void (LateCreates::*)(const client::Reply&);
+  /// Sends a request of a look. Calls `step` with its reply, if the look goes on.
+  void submit(client::Operation operation, Step step);
   bool goes_on(const client::Reply& reply);
   void look_later();
   void look();
@@ -60,6 +67,7 @@ class LateCreates {
 
   PathContext& path_;
   core::SessionId session_;
+  Epoch epoch_;  ///< of the session
   std::deque<Attempt> attempts_;
   std::vector<std::string> candidates_;  ///< names of znodes still to be read
   bool is_looking_ = false;              ///< a look is in flight or scheduled

@@ -79,14 +79,13 @@ bool Line::replace_front() {
   return true;
 }
 
-std::size_t Line::ahead_of(const Contender& contender) const {
+std::size_t Line::count_ahead_of(const Contender& contender) const {
   const auto place = find(contender);
   return place == behind_.end() ? 0 : static_cast<std::size_t>(place - behind_.begin()) + 1;
 }
 
 Line::Waiters Line::end() {
   ended_ = true;
-  epoch_.end();
   arrivals_armed_ = false;
   arrivals_.disarm(path());
   return std::exchange(behind_, {});
@@ -154,14 +153,14 @@ void Line::count_if_due() {
   budget_.on_count_requested();
   path().core().coordinator().submit(
       {.operation = std::move(operation), .session = node_.session()},
-      under_lock(node_.weak_from_this(), path(),
-                 epoch_.guard([this, lists](const client::Reply& reply) {
-                   on_counted(reply, lists ? core::contenders(reply.children).size()
-                                           : static_cast<std::size_t>(reply.child_count));
-                 })));
+      under_lock(node_.weak_from_this(), [this, lists](const client::Reply& reply) {
+        on_counted(reply, lists ? core::contenders(reply.children).size()
+                                : static_cast<std::size_t>(reply.child_count));
+      }));
 }
 
 void Line::on_counted(const client::Reply& reply, std::size_t contenders) {
+  if (ended_) return;
   path().record_stat(reply);
   budget_.on_counted(reply.status == core::Status::ok && contenders == 1 &&
                      !path().counter_has_ended());
@@ -209,19 +208,18 @@ void Line::on_tick() {
 // The list shows whether the change was a contender. While the lock node is held, that can wait.
 void Line::look_for_arrivals() {
   if (!arrivals_.is_free()) return;
-  client::request::ListAndWatch watch{.path = path().path().str(), .on_event = {}};
-  watch.on_event =
-      arrivals_.on_event(node_.weak_from_this(), path(), [this](client::request::WatchEvent) {
+  arrivals_.watch<client::request::ListAndWatch>(
+      node_, path().path().str(), node_.session(),
+      [this](const client::Reply& reply) {
+        arrivals_armed_ = reply.status == core::Status::ok;
+        if (!arrivals_armed_) arrivals_.mark_free();
+        on_listed(reply);
+      },
+      [this](client::request::WatchEvent) {
         arrivals_armed_ = false;
         arrivals_.mark_free();
         if (node_.is_idle()) look_for_arrivals();
       });
-  arrivals_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
-                   [this](const client::Reply& reply) {
-                     arrivals_armed_ = reply.status == core::Status::ok;
-                     if (!arrivals_armed_) arrivals_.mark_free();
-                     on_listed(reply);
-                   });
 }
 
 void Line::on_listed(const client::Reply& reply) {

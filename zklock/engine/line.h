@@ -117,8 +117,9 @@ class Line {
   /// Puts the first contender behind the lock node into it, before the grant. Returns false if
   /// there is none.
   bool replace_front();
-  /// Returns 1 for the first contender behind the lock node, and so on; 0 for any other one.
-  std::size_t ahead_of(const Contender& contender) const;
+  /// Returns how many contenders take their turn before one that is behind the lock node: 1 for
+  /// the first one behind it, and so on. Returns 0 for any other contender.
+  std::size_t count_ahead_of(const Contender& contender) const;
   /// Returns the contenders behind the lock node.
   const Waiters& behind() const noexcept { return behind_; }
   /// Returns the contenders behind the lock node, and forgets them. From now on, replies and events
@@ -157,7 +158,6 @@ class Line {
   LockNode& node_;
   const core::CohortPolicy policy_;
   Waiters behind_;
-  Epoch epoch_;
   /// The watch on the children of the path. It stays when the next contender is granted.
   WatchSlot arrivals_;
   /// The children were listed, and no event has come since.

@@ -201,10 +201,8 @@ void LockNode::on_predecessor_released() {
 void LockNode::pause() {
   const auto delay =
       std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
-  core().scheduler().at(core().scheduler().now() + delay, [self = shared_from_this()] {
-    const EngineLock lock(self->path_->entry());
-    self->run(self->fsm_.on_pause_over());
-  });
+  core().scheduler().at(core().scheduler().now() + delay,
+                        under_lock(shared_from_this(), [this] { run(fsm_.on_pause_over()); }));
 }
 
 bool LockNode::update_lease(SessionId session) {

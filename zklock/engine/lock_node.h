@@ -71,8 +71,8 @@ class LockNode final : private CreateLimiter::Waiter,
   /// the znode.
   void leave(const Contender& contender);
   /// Returns how many contenders come before this one on this znode.
-  std::size_t ahead_of(const Contender& contender) const {
-    return line() != nullptr ? line()->ahead_of(contender) : 0;
+  std::size_t count_ahead_of(const Contender& contender) const {
+    return line() != nullptr ? line()->count_ahead_of(contender) : 0;
   }
   /// Counts the grant to the contender in the lock node, which can begin a line. Returns how many
   /// contenders were granted on this znode before.
@@ -87,6 +87,7 @@ class LockNode final : private CreateLimiter::Waiter,
 
   /// Returns the caller for whom the znode was created. Constant.
   const Caller& caller() const noexcept { return caller_; }
+  EngineLock::Entry entry() const noexcept { return path_->entry(); }
   const core::CohortPolicy& cohort_policy() const noexcept { return cohort_policy_; }
   /// Returns the acquire machine: the policy, the token, the session and the acquire state.
   const core::AcquireFsm& machine() const noexcept { return fsm_; }
@@ -241,7 +242,9 @@ class LockNode final : private CreateLimiter::Waiter,
   std::shared_ptr<Contender> front() const noexcept { return front_.lock(); }
   /// Returns the line; null before it begins and after it has ended.
   Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
-  void start();
+  /// Puts the first contender into this new lock node, which begins to enqueue. If it begins a line,
+  /// moves the contenders of `behind` into it. Null: there are none.
+  void start(const std::shared_ptr<Contender>& first, Line::Waiters* behind);
   void begin_line(Line::Waiters behind);
   /// Returns the contenders behind, which have no lock node any more. REQUIRES: there is a line.
   Line::Waiters end_line();
@@ -250,12 +253,6 @@ class LockNode final : private CreateLimiter::Waiter,
   void abandon();
   void notify_unreachable(const std::string& cause);
   bool is_granted() const noexcept { return fsm_.state() == core::AcquireState::granted; }
-  /// Returns a callback that calls `step(arguments...)` with the engine mutex held, while this
-  /// exists.
-  template <class Step>
-  auto under_lock(Step step) {
-    return detail::under_lock(weak_from_this(), *path_, std::move(step));
-  }
   /// Returns a reply handler that runs the effects of `step(*this, replies...)` with the engine
   /// mutex held. It keeps this object alive, because this may be the only object that knows the
   /// znode.
@@ -341,7 +338,6 @@ class LockNode final : private CreateLimiter::Waiter,
   struct Delays {
     std::string unwanted_marker;
     client::TimerId timer{};
-    Epoch epoch;  ///< of the timer
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {

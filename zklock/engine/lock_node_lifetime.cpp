@@ -46,12 +46,17 @@ void LockNode::admit(const std::shared_ptr<Contender>& contender, const Caller& 
   path_->assert_held();
   const auto self = shared_from_this();  // the contender may get another lock node
   if (line() != nullptr) return line()->admit(contender, caller);
-  set_front(contender);
-  if (cohort_policy_.batch > 1 && contender->waits()) begin_line({});
-  start();
+  start(contender, nullptr);
 }
 
-void LockNode::start() {
+void LockNode::start(const std::shared_ptr<Contender>& first, Line::Waiters* behind) {
+  set_front(first);
+  if (cohort_policy_.batch > 1 && first->waits()) {
+    begin_line(behind != nullptr ? std::exchange(*behind, {}) : Line::Waiters{});
+    for (const Line::Waiting& each : line_->behind()) {
+      each.contender->set_lock_node(shared_from_this());
+    }
+  }
   core().keeper().enlist(*this);
   run(fsm_.start(path_->counter_has_ended()));
 }
@@ -66,12 +71,7 @@ void LockNode::requeue(Line::Waiters waiters) {
     policy.count_children = !path_->omits_count();
     const auto node = std::make_shared<LockNode>(path_, caller, std::move(policy), cohort_policy_);
     first->set_lock_node(node);
-    node->set_front(first);
-    if (cohort_policy_.batch > 1 && first->waits()) {
-      for (const Line::Waiting& each : waiters) each.contender->set_lock_node(node);
-      node->begin_line(std::exchange(waiters, {}));
-    }
-    node->start();
+    node->start(first, &waiters);
   }
 }
 

@@ -24,7 +24,7 @@ void LockNode::mark(const Effect& effect) {
   const std::string own = path_->path().child(own_name());
   client::submit_then_get(
       core().coordinator(), while_queued(std::move(marker)), own, effect.session,
-      under_lock([this](const client::Reply& made, const client::Reply& get) {
+      under_lock(weak_from_this(), [this](const client::Reply& made, const client::Reply& get) {
         // If the ACL forbids the read, the name alone decides.
         const bool unreadable = get.status == core::Status::no_auth;
         const auto status = unreadable ? made.status : status_for_own(made, get);
@@ -53,7 +53,7 @@ std::string LockNode::take_unwanted_delay_marker() {
 void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
   submit(while_queued(request::write::Remove{marker}), effect.session,
-         under_lock([this, marker](const client::Reply& r) {
+         under_lock(weak_from_this(), [this, marker](const client::Reply& r) {
            if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
            run(fsm_.on_done({r.status, r.detail}));
          }));
@@ -69,16 +69,15 @@ void LockNode::delay() {
   }
   if (due <= now) return run(fsm_.on_delay_over());
   if (!fsm_.policy().wait) return run(fsm_.withdraw());
-  Delays& delays = delays_.write();
-  delays.timer = core().scheduler().at(
-      due, under_lock(delays.epoch.guard([this]() { run(fsm_.on_delay_over()); })));
+  const auto look_again = [this] {  // even after end_delay(): the timer can have begun to run
+    if (!has_ended_ && fsm_.state() == core::AcquireState::delaying) delay();
+  };
+  delays_.write().timer = core().scheduler().at(due, under_lock(weak_from_this(), look_again));
 }
 
 void LockNode::end_delay() noexcept {
   if (delays_->timer == client::TimerId{}) return;
-  Delays& delays = delays_.write();
-  delays.epoch.end();
-  core().scheduler().cancel(std::exchange(delays.timer, {}));
+  core().scheduler().cancel(std::exchange(delays_.write().timer, {}));
 }
 
 // ---- the hold marker ----------------------------------------------------------------------------
@@ -94,7 +93,8 @@ bool LockNode::mark_hold() {
            .path = hold_marker_path(), .ephemeral = true, .contender = true, .is_optional = true}),
        .session = fsm_.node().session(),
        .fail_if_disconnected = true},
-      under_lock([this](const client::Reply& r) { holding_->marker.on_created(r.status); }));
+      under_lock(weak_from_this(),
+                 [this](const client::Reply& r) { holding_->marker.on_created(r.status); }));
   return true;
 }
 

@@ -30,10 +30,7 @@ void LossNotification::start() {
   if (delete_node_) {
     work_ = core.work().begin();
     limit_timer_ = core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
-                                       [self = shared_from_this()] {
-                                         const EngineLock lock(self->path_->entry());
-                                         self->delete_node();
-                                       });
+                                       under_lock(shared_from_this(), [this] { delete_node(); }));
   }
   post_after_unlock(path_, [self = shared_from_this()] { self->run(); });
 }
@@ -41,7 +38,11 @@ void LossNotification::start() {
 std::shared_ptr<void> LossNotification::delay_delete() {
   if (!work_) return nullptr;
   ++unfinished_;
-  return {this, [self = shared_from_this()](void*) { self->finish(); }};
+  return {this, [self = shared_from_this()](void*) {
+            if (self->path_->core().forked()) return;
+            const EngineLock lock(self->entry());
+            self->end_part();
+          }};
 }
 
 // Another thread writes the line, so a log that blocks does not delay the callbacks. And a callback
@@ -57,12 +58,6 @@ void LossNotification::run() {
   if (context.forked()) return;  // the callback has called fork(), and returns in the child
   const EngineLock lock(path_->entry());
   context.records().callbacks.remove(callback_);
-  end_part();
-}
-
-void LossNotification::finish() {
-  if (path_->core().forked()) return;
-  const EngineLock lock(path_->entry());
   end_part();
 }
 

@@ -29,7 +29,7 @@ void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> 
 /// | pending | run() and all objects of delay_delete() have ended | over: the znode is deleted    |
 /// |         | the limit has passed                               | over: the znode is deleted    |
 ///
-/// Thread-safety: any thread may call run() and finish(). REQUIRES for the other members:
+/// Thread-safety: any thread may call run(). REQUIRES for the other members:
 /// the engine mutex is held. Made by std::make_shared.
 class LossNotification : public std::enable_shared_from_this<LossNotification> {
  public:
@@ -41,6 +41,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss, DeleteNode delete_node,
                    std::string line);
 
+  EngineLock::Entry entry() const noexcept { return path_->entry(); }
   /// Makes a loss thread call run(), after the EngineLock has ended.
   void start();
   /// Returns an object for a recipe whose own loss follows from this one. The delete waits for the
@@ -49,11 +50,10 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   /// Logs the line, and stops the loss token: the user's callbacks run on this thread. Then ends
   /// its part of the work.
   void run();
-  /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
-  /// znode.
-  void finish();
 
  private:
+  /// Records the end of run(), or of one object of delay_delete(). After the last end, deletes the
+  /// znode.
   void end_part();
   void delete_node();
 

@@ -21,13 +21,13 @@ PathQueue& NodeWatches::path() const noexcept {
 
 bool NodeWatches::watch_own() {
   if (!own_.is_free()) return false;
-  request::GetAndWatch watch{.path = path().child(node_.own_name()), .on_event = {}};
-  watch.on_event = own_.on_event(node_.weak_from_this(), path(), [this](WatchEvent event) {
-    own_.mark_free();  // also after a change of the data
-    if (event == WatchEvent::deleted) node_.on_own_node_deleted();
-  });
-  own_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
-              [this](const client::Reply& reply) { on_own_read(reply); });
+  own_.watch<request::GetAndWatch>(
+      node_, path().child(node_.own_name()), node_.session(),
+      [this](const client::Reply& reply) { on_own_read(reply); },
+      [this](WatchEvent event) {
+        own_.mark_free();  // also after a change of the data
+        if (event == WatchEvent::deleted) node_.on_own_node_deleted();
+      });
   return true;
 }
 
@@ -45,7 +45,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
 void NodeWatches::check_path_recreated() {
   path().core().coordinator().submit(
       {.operation = request::CountChildren{path().path().str()}, .session = node_.session()},
-      under_lock(node_.weak_from_this(), path(), [this](const client::Reply& reply) {
+      under_lock(node_.weak_from_this(), [this](const client::Reply& reply) {
         if (own_.is_free()) return;
         const bool known = reply.status == Status::ok;
         if (known && node_.is_path_of_own_znode(reply)) return;
@@ -72,30 +72,28 @@ void NodeWatches::watch_release_requests() {
 
 void NodeWatches::await_release_request() {
   release_request_.disarm(path());
-  request::ExistsAndWatch watch{.path = release_request_path(), .on_event = {}};
-  watch.on_event = release_request_.on_event(node_.weak_from_this(), path(),
-                                             [this](WatchEvent) { read_release_request(true); });
-  release_request_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
-                          [this](const client::Reply& reply) {
-                            if (reply.status == Status::ok) return read_release_request(true);
-                            if (reply.status != Status::no_node) release_request_.mark_free();
-                          });
+  release_request_.watch<request::ExistsAndWatch>(
+      node_, release_request_path(), node_.session(),
+      [this](const client::Reply& reply) {
+        if (reply.status == Status::ok) return read_release_request(true);
+        if (reply.status != Status::no_node) release_request_.mark_free();
+      },
+      [this](WatchEvent) { read_release_request(true); });
 }
 
 void NodeWatches::read_release_request(bool is_new) {
   release_request_.disarm(path());
-  request::GetAndWatch watch{.path = release_request_path(), .on_event = {}};
-  watch.on_event =
-      release_request_.on_event(node_.weak_from_this(), path(), [this](WatchEvent event) {
+  release_request_.watch<request::GetAndWatch>(
+      node_, release_request_path(), node_.session(),
+      [this, is_new](const client::Reply& reply) {
+        if (reply.status == Status::no_node) return await_release_request();
+        if (reply.status != Status::ok) return release_request_.mark_free();
+        const bool force = reply.data == core::kReleaseRequestForces;
+        if (force || is_new) node_.on_release_requested(force);
+      },
+      [this](WatchEvent event) {
         event == WatchEvent::changed ? read_release_request(false) : await_release_request();
       });
-  release_request_.submit(node_.weak_from_this(), path(), std::move(watch), node_.session(),
-                          [this, is_new](const client::Reply& reply) {
-                            if (reply.status == Status::no_node) return await_release_request();
-                            if (reply.status != Status::ok) return release_request_.mark_free();
-                            const bool force = reply.data == core::kReleaseRequestForces;
-                            if (force || is_new) node_.on_release_requested(force);
-                          });
 }
 
 // ---- the predecessors ---------------------------------------------------------------------------
@@ -117,13 +115,13 @@ void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
   connection_ = connection();
   request::GetAndWatch watch{.path = path().child(node), .on_event = {}};
   watch.on_event = under_lock(
-      node_.weak_from_this(), path(),
+      node_.weak_from_this(),
       [this, which = static_cast<std::uint32_t>(which), serial](core::SessionId, WatchEvent event) {
         if (forget_predecessor(serial)) node_.on_predecessor_event(which, event);
       });
   const auto id = path().core().coordinator().submit(
       {.operation = std::move(watch), .session = session},
-      under_lock(node_.weak_from_this(), path(), [this, node, serial](const client::Reply& reply) {
+      under_lock(node_.weak_from_this(), [this, node, serial](const client::Reply& reply) {
         on_predecessor_read(serial, reply);
         node_.on_predecessor_read(node, reply);
       }));

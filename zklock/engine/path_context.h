@@ -87,39 +87,4 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   std::atomic<std::uint64_t> nodes_made_ = 0;
 };
 
-/// Makes callbacks that are ignored after their activity has ended: a reply, a watch event or a
-/// timer can still arrive after it was cancelled.
-///
-/// Thread-safety: none. REQUIRES: the engine mutex is held; this object exists when a callback is
-/// called.
-class Epoch {
- public:
-  /// Returns a callback that calls `step(arguments...)`. It does nothing after end().
-  template <class Step>
-  auto guard(Step step) const {
-    return [this, epoch = epoch_, step = std::move(step)](const auto&... arguments) {
-      if (epoch == epoch_) step(arguments...);
-    };
-  }
-  /// Ends the activity: the callbacks made so far do nothing from now on.
-  void end() noexcept { ++epoch_; }
-
- private:
-  std::uint64_t epoch_ = 0;
-};
-
-/// Returns a callback that calls `step(arguments...)` with the engine mutex held. It does
-/// nothing if `owner` or `path` does not exist any more. It keeps both alive during the call.
-template <class Step>
-auto under_lock(std::weak_ptr<void> owner, PathContext& path, Step step) {
-  return [owner = std::move(owner), path = path.weak_from_this(),
-          step = std::move(step)](const auto&... arguments) {
-    const auto context = path.lock();  // destroyed last
-    const auto alive = owner.lock();
-    if (!context || !alive) return;
-    const EngineLock lock(context->entry());
-    step(arguments...);
-  };
-}
-
 }  // namespace zklock::detail

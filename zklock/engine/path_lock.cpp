@@ -72,7 +72,7 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
     present->join(call, request.rule);
     return std::nullopt;
   }
-  if (auto refused = core().cleaner().retry(path())) {
+  if (auto refused = core().cleaner().retry_and_report(path())) {
     call->complete({.error = std::move(refused)});
     return std::nullopt;
   }

@@ -111,26 +111,24 @@ inline void SequenceHint::watch() {
   EngineContext& core = path_.core();
   ++core.path_facts().watched;
   connection_ = core.keeper().connection();
-  client::request::GetAndWatch watch{.path = path_.path().str(), .on_event = {}};
-  watch.on_event = watch_.on_event(path_.weak_from_this(), path_,
-                                   [this](client::request::WatchEvent) { end(); });
-  watch_.submit(path_.weak_from_this(), path_, std::move(watch), core.keeper().session(),
-                [this](const client::Reply& reply) {
-                  const bool is_armed = reply.status == core::Status::ok && !reply.unreadable;
-                  if (is_armed) path_czxid_ = reply.token;
-                  if (!is_armed) end();
-                  if (is_armed || core::is_temporary_failure(reply.status)) return;
-                  not_before_ = path_.core().scheduler().now() + kPauseAfterRefusal;
-                });
+  watch_.watch<client::request::GetAndWatch>(
+      path_, path_.path().str(), core.keeper().session(),
+      [this](const client::Reply& reply) {
+        const bool is_armed = reply.status == core::Status::ok && !reply.unreadable;
+        if (is_armed) path_czxid_ = reply.token;
+        if (!is_armed) end();
+        if (is_armed || core::is_temporary_failure(reply.status)) return;
+        not_before_ = path_.core().scheduler().now() + kPauseAfterRefusal;
+      },
+      [this](client::request::WatchEvent) { end(); });
   rest_until(granted_at_ + kLongestRest);
 }
 
 inline void SequenceHint::rest_until(core::Instant when) {
-  timer_ = path_.core().scheduler().at(
-      when, watch_.unless_forgotten(path_.weak_from_this(), path_, [this]() {
-        const core::Instant over = granted_at_ + kLongestRest;
-        path_.core().scheduler().now() < over ? rest_until(over) : end();
-      }));
+  timer_ = path_.core().scheduler().at(when, watch_.unless_forgotten(path_, [this]() {
+    const core::Instant over = granted_at_ + kLongestRest;
+    path_.core().scheduler().now() < over ? rest_until(over) : end();
+  }));
 }
 
 }  // namespace zklock::detail

@@ -3,8 +3,12 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "zklock/client/port/coordinator.h"
 #include "zklock/core/permit_count_data.h"
+#include "zklock/core/znode_name.h"
+#include "zklock/engine/queue_reader.h"
 #include "zklock/lock_state.h"
 
 namespace zklock::detail {
@@ -14,10 +18,32 @@ namespace {
 namespace request = client::request;
 using core::Status;
 
-}  // namespace
+/// Lives until the last reply.
+///
+/// Thread-safety: none; used by start(), and by one reply after the other.
+class WaitDescription : public std::enable_shared_from_this<WaitDescription> {
+ public:
+  WaitDescription(std::shared_ptr<PathLock> path_lock, std::shared_ptr<void> turn)
+      : path_lock_(std::move(path_lock)), turn_(std::move(turn)) {}
+  /// Sends the first request.
+  void start();
 
-WaitDescription::WaitDescription(std::shared_ptr<PathLock> path_lock, std::shared_ptr<void> turn)
-    : path_lock_(std::move(path_lock)), turn_(std::move(turn)) {}
+ private:
+  using Step = void (WaitDescription::*)(const client::Reply&);
+  void submit(client::Operation operation, Step step);
+  void children_counted(const client::Reply& reply);
+  void listed(const client::Reply& reply);
+  void permits_read(const client::Reply& reply);
+  void find_holders(std::int32_t permits);
+  void read_holder(const client::Reply& reply);
+  /// `replies`: the reply to the Get of the first holder; none if no contender holds.
+  void log(const std::vector<client::Reply>& replies);
+
+  const std::shared_ptr<PathLock> path_lock_;
+  const std::shared_ptr<void> turn_;
+  Queue queue_;
+  std::vector<core::ZnodeName> holders_;
+};
 
 void WaitDescription::start() {
   submit(request::CountChildren{path_lock_->path().str()}, &WaitDescription::children_counted);
@@ -68,6 +94,12 @@ void WaitDescription::log(const std::vector<client::Reply>& replies) {
   QueueView view = view_of(*path_lock_, path_lock_->nodes(), ViewKind::first_holder, queue_,
                            holders_, replies, {});
   path_lock_->log_wait(to_string(lock_state_of(std::move(view))));
+}
+
+}  // namespace
+
+void describe_wait(std::shared_ptr<PathLock> path_lock, std::shared_ptr<void> turn) {
+  std::make_shared<WaitDescription>(std::move(path_lock), std::move(turn))->start();
 }
 
 }  // namespace zklock::detail

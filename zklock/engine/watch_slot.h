@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cassert>
-#include <functional>
-#include <memory>
+#include <string>
+#include <utility>
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/engine/path_context.h"
@@ -14,14 +14,15 @@ namespace zklock::detail {
 ///
 /// | state | event                        | next |
 /// |-------|------------------------------|------|
-/// | free  | submit()                     | set  |
+/// | free  | watch()                      | set  |
 /// | set   | mark_free(), disarm(),       | free |
 /// |       | forget()                     |      |
 ///
 /// The owner calls mark_free() when the watch has fired or could not be set. After disarm() and
 /// forget(), replies and events of earlier requests are ignored.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held. `owner`: an object whose part this is.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. `owner`: an object whose part this is, made by
+/// std::make_shared.
 class WatchSlot {
  public:
   WatchSlot() = default;
@@ -30,29 +31,24 @@ class WatchSlot {
 
   bool is_free() const noexcept { return id_ == client::RequestId{}; }
   /// Returns a callback that calls `step` with the engine mutex held. It does nothing after
-  /// disarm() or forget().
-  template <class Step>
-  auto unless_forgotten(std::weak_ptr<void> owner, PathContext& path, Step step) const {
-    return under_lock(std::move(owner), path, epoch_.guard(std::move(step)));
+  /// disarm() or forget(), or if `owner` does not exist any more.
+  template <class Owner, class Step>
+  auto unless_forgotten(Owner& owner, Step step) const {
+    return under_lock(owner.weak_from_this(), epoch_.guard(std::move(step)));
   }
-  /// Sends `watch`, a request that sets a watch. Calls `answered` with its reply and with
-  /// the engine mutex held.
-  void submit(std::weak_ptr<void> owner, PathContext& path, client::Operation watch,
-              core::SessionId session, std::function<void(const client::Reply&)> answered) {
+  /// Sends a request that reads and watches the znode at `path`. Calls `answered` with its reply, and
+  /// `happened` with the event, both as unless_forgotten() does.
+  template <class Request, class Owner, class Answered, class Happened>
+  void watch(Owner& owner, std::string path, core::SessionId session, Answered answered,
+             Happened happened) {
     assert(is_free());
-    id_ = path.core().coordinator().submit(
-        {.operation = std::move(watch), .session = session},
-        unless_forgotten(std::move(owner), path, std::move(answered)));
-  }
-  /// Returns an event handler that calls `happened` with the engine mutex held.
-  client::request::OnWatchEvent on_event(
-      std::weak_ptr<void> owner, PathContext& path,
-      std::function<void(client::request::WatchEvent)> happened) const {
-    return unless_forgotten(
-        std::move(owner), path,
-        [happened = std::move(happened)](core::SessionId, client::request::WatchEvent event) {
-          happened(event);
-        });
+    auto on_event = [happened = std::move(happened)](
+                        core::SessionId, client::request::WatchEvent event) { happened(event); };
+    Request request{.path = std::move(path),
+                    .on_event = unless_forgotten(owner, std::move(on_event))};
+    id_ = owner.entry().core.coordinator().submit(
+        {.operation = std::move(request), .session = session},
+        unless_forgotten(owner, std::move(answered)));
   }
   /// Records that no watch is set.
   void mark_free() noexcept { id_ = {}; }

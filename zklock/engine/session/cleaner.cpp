@@ -114,12 +114,13 @@ void Cleaner::remove(SessionId session, Node node, Step first, std::function<voi
   submit(deletion);
 }
 
-client::ReplyHandler Cleaner::on_reply(const Shared& deletion) {
-  return [deletion](const client::Reply& reply) {
+template <auto kStep>
+auto Cleaner::under_lock(const Shared& deletion) {
+  return [deletion](const auto&... arguments) {
     const auto core = deletion->core.lock();
     if (!core) return;
-    const EngineLock lock({*core});
-    core->cleaner().on_answered(deletion, reply);
+    const EngineLock lock(core->entry());
+    (core->cleaner().*kStep)(deletion, arguments...);
   };
 }
 
@@ -132,21 +133,27 @@ void Cleaner::submit(const Shared& deletion) {
       request.operation = deletion->with_siblings(request::AnnounceAndDelete{path});
       break;
     case Step::looking:
-      client::get_by_quorum(core_.coordinator(), path, deletion->session, on_reply(deletion));
+      client::get_by_quorum(core_.coordinator(), path, deletion->session,
+                            under_lock<&Cleaner::on_answered>(deletion));
       return;
     case Step::deleting: request.operation = deletion->with_siblings(request::Delete{path}); break;
   }
-  core_.coordinator().submit(std::move(request), on_reply(deletion));
+  core_.coordinator().submit(std::move(request), under_lock<&Cleaner::on_answered>(deletion));
 }
 
 void Cleaner::on_answered(const Shared& deletion, const client::Reply& reply) {
   if (drops_sibling(*deletion, reply)) return submit(deletion);
   switch (core::sort_of(reply.status)) {
     case StatusSort::done:
-      if (deletion->step != Step::looking) return on_deleted(deletion);
-      if (!deletion->is_target(reply)) return delete_next_sibling(deletion);
-      deletion->step = Step::deleting;
-      return submit(deletion);
+      if (deletion->step == Step::looking && deletion->is_target(reply)) {
+        deletion->step = Step::deleting;
+        return submit(deletion);
+      }
+      // The transaction has deleted the siblings too.
+      if (deletion->step != Step::looking && !deletion->is_node_deleted) {
+        deletion->node.siblings.clear();
+      }
+      return delete_next_sibling(deletion);
     case StatusSort::session:
     case StatusSort::client_ended: return end(deletion);
     case StatusSort::outcome_unknown:
@@ -162,12 +169,8 @@ void Cleaner::on_answered(const Shared& deletion, const client::Reply& reply) {
     case StatusSort::retry_later: break;
   }
   deletion->step = Step::looking;
-  core_.scheduler().at(core_.scheduler().now() + kDeleteRetryDelay, [deletion] {
-    const auto core = deletion->core.lock();
-    if (!core) return;
-    const EngineLock lock({*core});
-    core->cleaner().submit(deletion);
-  });
+  core_.scheduler().at(core_.scheduler().now() + kDeleteRetryDelay,
+                       under_lock<&Cleaner::submit>(deletion));
 }
 
 /// Drops the sibling that made the transaction fail, because it does not exist or cannot be
@@ -186,11 +189,6 @@ bool Cleaner::drops_sibling(Deletion& deletion, const client::Reply& reply) {
   }
   siblings.erase(siblings.begin() + reply.failed_operation);
   return true;
-}
-
-void Cleaner::on_deleted(const Shared& deletion) {
-  if (!deletion->is_node_deleted) deletion->node.siblings.clear();  // in the same transaction
-  delete_next_sibling(deletion);
 }
 
 /// The znode no longer exists. Continues with the next sibling, or ends.
@@ -266,7 +264,7 @@ Cleaner::Shared Cleaner::retry(std::string_view parent) {
   return last;
 }
 
-std::optional<Error> Cleaner::retry(const core::LockPath& path) {
+std::optional<Error> Cleaner::retry_and_report(const core::LockPath& path) {
   const Shared deletion = retry(path.str());
   if (!deletion) return std::nullopt;
   return Error(Errc::no_auth, "lock", path.str(),

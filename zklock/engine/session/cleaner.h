@@ -22,7 +22,8 @@ class EngineContext;
 
 /// Deletes a client's znodes in the background. Each deletion is repeated until the ensemble
 /// confirms it or the session ends. The ACL of the parent may not permit DELETE, or READ to look at
-/// the znode. Then the deletion is refused: it waits for retry() or retry_all().
+/// the znode. Then the deletion is refused: it waits for retry_and_report() or
+/// retry_all().
 ///
 /// | step       | request           | reply                 | next step                   |
 /// |------------|-------------------|-----------------------|-----------------------------|
@@ -38,7 +39,7 @@ class EngineContext;
 /// |            |                   | unknown, or not sent  | looking                     |
 /// |            |                   | session ended, closed | ends                        |
 /// |            |                   | any other             | looking, after 250 ms       |
-/// | refused    | (none)            | retry(), retry_all()  | looking                     |
+/// | refused    | (none)            | is to be retried      | looking                     |
 /// |            |                   | the session ends      | ends                        |
 ///
 /// While a deletion is refused, its background work is stalled: flush() returns false.
@@ -113,7 +114,7 @@ class Cleaner {
   /// Returns an error if this session still has a znode at `path` that the ACL does not permit it
   /// to delete. A new acquire there would wait behind that znode, and could not be released either.
   /// Also sends the delete again; if it succeeds, the next call returns no error.
-  std::optional<Error> retry(const core::LockPath& path);
+  std::optional<Error> retry_and_report(const core::LockPath& path);
   /// Sends all refused deletes again.
   void retry_all() { retry(std::string_view()); }
   /// Ends the refused deletions of a session that has ended.
@@ -124,13 +125,13 @@ class Cleaner {
  private:
   struct Deletion;
   using Shared = std::shared_ptr<Deletion>;
-  /// Returns the handler of a reply. It calls on_answered() with the engine mutex held, while the
-  /// client exists.
-  static client::ReplyHandler on_reply(const Shared& deletion);
+  /// Returns a callback that calls the member `kStep` with `deletion` and the callback's arguments,
+  /// with the engine mutex held. Does nothing if the client does not exist any more.
+  template <auto kStep>
+  static auto under_lock(const Shared& deletion);
   void submit(const Shared& deletion);
   void on_answered(const Shared& deletion, const client::Reply& reply);
   bool drops_sibling(Deletion& deletion, const client::Reply& reply);
-  void on_deleted(const Shared& deletion);
   void delete_next_sibling(const Shared& deletion);
   void on_not_permitted(const Shared& deletion, core::Status status);
   void on_refused(const Shared& deletion);

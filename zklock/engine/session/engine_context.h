@@ -204,6 +204,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
     return executor ? listener_dispatcher(std::move(executor)) : ports_.dispatcher;
   }
   EngineMutex& mutex() noexcept { return engine_mutex_; }
+  EngineLock::Entry entry() noexcept { return {*this}; }
   LeaseKeeper& keeper() noexcept { return keeper_; }
   HostsText& present_hosts() noexcept { return hosts_; }
   // REQUIRES: the engine mutex is held.

@@ -3,8 +3,10 @@
 
 #include <cassert>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include <boost/container/small_vector.hpp>
@@ -153,6 +155,48 @@ class EngineLock {
 
   const Entry entry_;
   int exceptions_;  ///< more of them terminate the process
+};
+
+/// Returns a callback that calls `step(arguments...)` with the engine mutex held. It retains
+/// `owner`, which is released without the mutex.
+template <class Owner, class Step>
+auto under_lock(std::shared_ptr<Owner> owner, Step step) {
+  return [owner = std::move(owner), step = std::move(step)](const auto&... arguments) {
+    const EngineLock lock(owner->entry());
+    step(arguments...);
+  };
+}
+
+/// Returns such a callback that does nothing if `owner` does not exist any more.
+template <class Owner, class Step>
+auto under_lock(std::weak_ptr<Owner> owner, Step step) {
+  return [owner = std::move(owner), step = std::move(step)](const auto&... arguments) {
+    const auto alive = owner.lock();  // released after the mutex
+    if (!alive) return;
+    const EngineLock lock(alive->entry());
+    step(arguments...);
+  };
+}
+
+/// Makes callbacks that are ignored after their activity has ended: a reply, a watch event or a
+/// timer can still arrive after it was cancelled.
+///
+/// Thread-safety: none. REQUIRES: the engine mutex is held; this object exists when a callback is
+/// called.
+class Epoch {
+ public:
+  /// Returns a callback that calls `step(arguments...)`. It does nothing after end().
+  template <class Step>
+  auto guard(Step step) const {
+    return [this, epoch = epoch_, step = std::move(step)](const auto&... arguments) {
+      if (epoch == epoch_) step(arguments...);
+    };
+  }
+  /// Ends the activity: the callbacks made so far do nothing from now on.
+  void end() noexcept { ++epoch_; }
+
+ private:
+  std::uint64_t epoch_ = 0;
 };
 
 }  // namespace zklock::detail
