@@ -161,6 +161,39 @@ TEST_F(DowngradeFaults, CommitDuringDowngrade_IsExecuted) {
   expect_rest();
 }
 
+// The outcome of the downgrade is unknown, so the commit under the old name waits. After the release
+// it is not sent under the new name.
+TEST_F(DowngradeFaults, ReleaseInDoubt_CommitIsNotRepeated) {
+  ensemble().create(kDataPath, "0");
+  int refused = 0;
+  for (int steps = 0; steps < 16; ++steps) {
+    SCOPED_TRACE(steps);
+    ensemble().set_data(kDataPath, "0");
+    commits_ = 0;
+    code_.reset();
+    world().lose_reply(0, Kind::transaction);
+    downgrade();
+    run();
+    world().reconnect(0);
+    commit();
+    step(steps);
+    reset_counts();
+    lock_.release(reads_);
+    run();
+    EXPECT_EQ(client(0).requests(Kind::transaction), 0U);
+    EXPECT_EQ(commits_, 1);
+    EXPECT_EQ(data(), code_ ? "0" : "1");
+    refused += code_ == Errc::lock_lost ? 1 : 0;
+    writes_ = granted(0, LockWorld::to_write(owner_));
+    reads_ = granted(0, LockWorld::to_read(owner_));
+  }
+  EXPECT_GT(refused, 3);
+  EXPECT_LT(refused, 16);
+  release(reads_);
+  release(writes_);
+  expect_rest();
+}
+
 // The downgrade replaces the znode's name, so the commit under the old name is refused.
 TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
   ensemble().create(kDataPath, "0");

@@ -75,7 +75,10 @@ TEST_F(SessionHandoffTest, OtherZnodeToDelete_NextWaits) {
   run();
   ASSERT_TRUE(holder);
   Hold hold = holder->make_hold(core::CountKind::hold);
-  ASSERT_TRUE(holder->delete_with_node("/with"));
+  {
+    const detail::EngineLock lock(holder->entry());
+    ASSERT_TRUE(holder->delete_with_node("/with"));
+  }
   const auto next = waiting(0);
   hold.release();
   EXPECT_FALSE(is_granted(next));

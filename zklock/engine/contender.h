@@ -93,6 +93,11 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// ClientOptions::loss_callback_limit. Returns null if no delete is due; see
   /// LossNotification::delay_delete().
   std::shared_ptr<void> delay_delete();
+  /// Records that the znode at `path` has to be deleted with the contender's znode. Returns false
+  /// if the contender does not hold.
+  bool delete_with_node(std::string path);
+  /// Calls `then` once, when no downgrade is in flight, after the EngineLock has ended.
+  void when_name_settled(std::function<void()> then) { node_->when_name_settled(std::move(then)); }
   /// The path was recreated: the znode is lost if it was in the old path.
   void on_path_recreated() { node_->on_path_recreated(); }
 
@@ -111,15 +116,9 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps
   /// outdated.
   std::string node_path() const;
-  /// Calls `then` once, when no downgrade is in flight: before it returns, or later. It is called
-  /// with no lock held. REQUIRES: `then` does not block.
-  void when_name_settled(std::function<void()> then);
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
   bool renew(std::optional<core::Duration> length);
-  /// Records that the znode at `path` has to be deleted with the contender's znode. Returns false
-  /// if the contender does not hold.
-  bool delete_with_node(std::string path);
   void release(core::CountKind kind) noexcept;
 
  private:

@@ -250,11 +250,6 @@ std::string Contender::expose_node() {
   return path_->child(node_->own_name());
 }
 
-void Contender::when_name_settled(std::function<void()> then) {
-  const EngineLock lock(path_->entry());
-  node_->when_name_settled(std::move(then));
-}
-
 void Contender::watch_node() {
   const EngineLock lock(path_->entry());
   if (holds()) node_->watch_own();
@@ -268,7 +263,6 @@ bool Contender::renew(std::optional<core::Duration> length) {
 }
 
 bool Contender::delete_with_node(std::string path) {
-  const EngineLock lock(path_->entry());
   check_validity();
   if (!holds()) return false;
   node_->delete_with_node(std::move(path));

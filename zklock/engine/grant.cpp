@@ -133,6 +133,7 @@ std::stop_source Grant::on_release_requested() {
 LossReason Grant::lose(LossReason why) noexcept {
   const LossReason reason = record_loss(why);  // first: over_ makes loss_reason() return it
   end(reason == LossReason::max_hold ? LockEvent::Kind::expired : LockEvent::Kind::lost, reason);
+  for (LossObserver* const each : std::exchange(loss_observers_, {})) each->on_hold_lost();
   return reason;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/hold_limit.h"
@@ -34,11 +35,11 @@ class HoldLimitTimer {
 
   /// Returns whether the limit has not passed at `now`. See ValidityPeriod::check().
   bool check(core::Instant now) noexcept { return period_.check(now); }
-  /// Returns whether there is a limit now.
-  bool is_limited() const noexcept { return limit_.longest.has_value(); }
   /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
   core::Instant valid_until() const noexcept { return period_.valid_until(); }
 
+  /// Returns whether there is a limit now.
+  bool is_limited() const noexcept { return limit_.longest.has_value(); }
   /// Makes the limit count from now. If `length` is set, it replaces the limit. `look` replaces the
   /// earlier function. Returns false, without an effect, if the limit has passed.
   bool renew(std::optional<core::Duration> length, std::function<void()> look);
@@ -62,10 +63,18 @@ class HoldLimitTimer {
 
 /// A hold from its grant to its end: its state, its limits and its events.
 ///
-/// Thread-safety: any thread may call the const members. REQUIRES for the constructor and the other
-/// members: the engine mutex is held. Part of its contender.
+/// Thread-safety: any thread may call the const members, unless a comment requires the engine mutex.
+/// REQUIRES for the constructor and the other members: it is held. Part of its contender.
 class Grant {
  public:
+  /// Is notified of the loss of a hold, within lose().
+  class LossObserver {
+   public:
+    virtual void on_hold_lost() noexcept = 0;
+
+   protected:
+    ~LossObserver() = default;
+  };
   struct Terms {
     FencingToken token;
     std::shared_ptr<core::Lease> lease;
@@ -81,8 +90,6 @@ class Grant {
 
   FencingToken token() const noexcept { return terms_.token; }
   std::int32_t permits() const noexcept { return terms_.permits; }
-  /// Returns whether the hold has a maximum time. renew() can set one after the grant.
-  bool is_limited() const noexcept { return limit_timer_.is_limited(); }
   SessionId session() const noexcept { return terms_.lease->session(); }
   core::Instant since() const noexcept { return terms_.since; }
 
@@ -126,15 +133,20 @@ class Grant {
   LossReason lose(LossReason why) noexcept;
   void release() noexcept;
 
-  /// Record that a transaction that checks the znode is in flight. commit_begins() is called before
-  /// its request is sent, commit_ended() after its reply.
-  ///
-  /// Suppose that a thread calls commit_begins() and then check_held(), and another calls lose() or
-  /// release() and then commits_in_flight(). At least one of the threads then sees the effect of
-  /// the other, because all four access their atomics with sequential consistency.
-  void commit_begins() const noexcept { commits_.fetch_add(1); }
-  void commit_ended() const noexcept { commits_.fetch_sub(1); }
-  bool commits_in_flight() const noexcept { return commits_.load() > 0; }
+  // REQUIRES, although they are const: the engine mutex is held.
+
+  /// Returns whether the hold has a maximum time. renew() can set one after the grant.
+  bool is_limited() const noexcept { return limit_timer_.is_limited(); }
+  /// Record that a transaction that checks the znode is in flight: commit_begins() when its request
+  /// is sent, commit_ended() at its reply. In between, the lock is not handed off within this
+  /// client: neither on its znode, nor before that is deleted. Otherwise the ensemble would execute
+  /// the transaction although another contender holds the lock.
+  void commit_begins() const noexcept { ++commits_; }
+  void commit_ended() const noexcept { --commits_; }
+  bool commits_in_flight() const noexcept { return commits_ > 0; }
+  /// Notifies `observer` of the loss, until remove().
+  void add(LossObserver& observer) const { loss_observers_.push_back(&observer); }
+  void remove(LossObserver& observer) const noexcept { std::erase(loss_observers_, &observer); }
 
  private:
   static constexpr int kNotLost = -1;
@@ -151,7 +163,8 @@ class Grant {
   mutable HoldLimitTimer limit_timer_;
   std::atomic<bool> over_{false};
   mutable std::atomic<int> loss_reason_{kNotLost};
-  mutable std::atomic<int> commits_{0};
+  mutable int commits_ = 0;
+  mutable std::vector<LossObserver*> loss_observers_;
   const LazyStopSource loss_;
   const LazyStopSource request_;
   bool suspended_reported_ = false;

@@ -42,31 +42,11 @@ std::size_t size_of(const client::request::Write& w) {
       w);
 }
 
-/// While it exists, the guards' locks are not handed off within this client: neither on their
-/// znodes, nor before these are deleted. Otherwise the ensemble would execute the transaction
-/// although another contender holds the lock.
-class OnItsWay {
- public:
-  explicit OnItsWay(std::vector<std::shared_ptr<Contender>> guards) : guards_(std::move(guards)) {
-    for (const auto& guard : guards_) guard->grant().commit_begins();
-  }
-  ~OnItsWay() {
-    for (const auto& guard : guards_) guard->grant().commit_ended();
-  }
-  OnItsWay(const OnItsWay&) = delete;
-  OnItsWay& operator=(const OnItsWay&) = delete;
-
-  /// The transaction may still be executed at any later time. So the locks are never handed off on
-  /// these znodes.
-  void stays() noexcept { guards_.clear(); }
-
- private:
-  std::vector<std::shared_ptr<Contender>> guards_;
-};
-
 std::vector<std::string> nodes_of(const std::vector<std::shared_ptr<Contender>>& guards) {
   std::vector<std::string> nodes;
-  for (const auto& guard : guards) nodes.push_back(guard->node_path());
+  for (const auto& guard : guards) {
+    nodes.push_back(guard->path_context().child(guard->lock_node().own_name()));
+  }
   return nodes;
 }
 
@@ -78,23 +58,22 @@ bool changes(const client::request::Write& w) {
 
 std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes, Deadline deadline,
                                                     Done done) {
-  auto commit = make(writes, deadline, std::move(done));
+  auto commit = std::make_shared<GuardedCommit>(writes, deadline, std::move(done));
+  commit->core().check_usable(writes.operation, commit->lock_path());
+  const EngineLock lock(commit->entry());
   commit->begin();
   return commit;
 }
 
-std::shared_ptr<GuardedCommit> GuardedCommit::make(const GuardedWrites& writes, Deadline deadline,
-                                                   Done done) {
-  std::shared_ptr<GuardedCommit> commit(new GuardedCommit(writes, deadline, std::move(done)));
-  commit->core().check_usable(writes.operation, commit->lock_path());
-  return commit;
+void GuardedCommit::withdraw() {
+  const EngineLock lock(entry());
+  give_up();
 }
 
 void GuardedCommit::begin() {
-  if (auto error = refusal(what_)) return finish(std::move(error));
-  for (const auto& guard : what_.guards) {
-    on_loss_.emplace_back(guard->grant().loss_token(), OnLoss{shared_from_this()});
-  }
+  assert(state_ == State::created);
+  if (auto refused = refusal(what_)) return finish(std::move(refused));
+  for (const auto& guard : what_.guards) guard->grant().add(*this);
   submit();
 }
 
@@ -122,129 +101,105 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   return std::nullopt;
 }
 
-void GuardedCommit::assert_invariants() const noexcept {
-  assert(over_ == !done_);
-  assert(!guard_missing_ || request_ != client::RequestId{});
-}
-
-void GuardedCommit::submit() {
-  const std::vector<std::string> nodes = nodes_of(what_.guards);
-  client::request::Transaction transaction{.guard = nodes.front(), .writes = {}};
-  for (std::size_t i = 1; i < nodes.size(); ++i) {
-    transaction.writes.emplace_back(write::CheckVersion{nodes[i]});
-  }
-  transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
-
-  auto on_its_way = std::make_shared<OnItsWay>(what_.guards);
+std::optional<Error> GuardedCommit::obstacle() const {
+  if (given_up_) return error(Errc::not_connected, "the commit was abandoned; nothing was written");
   // If a guard was released meanwhile, its znode may already belong to another contender.
   const bool all_hold =
       std::ranges::all_of(what_.guards, [](const auto& g) { return g->grant().check_held(); });
-  const core::Instant now = core().scheduler().now();
-  std::optional<Error> refused;
-  {
-    const EngineLock lock(entry());
-    assert_invariants();
-    guard_missing_ = false;
-    if (given_up_) {
-      refused.emplace(Errc::not_connected, what_.operation, lock_path(),
-                      "the commit was abandoned; nothing was written");
-    } else if (withdrawn_ || !all_hold) {
-      refused.emplace(withdrawn_.value_or(Errc::lock_lost), what_.operation, lock_path(),
-                      "the hold is lost; nothing was sent");
-    } else if (deadline_.has_passed(now)) {
-      refused.emplace(Errc::not_connected, what_.operation, lock_path(),
-                      "the deadline has passed; nothing was sent");
-    } else {
-      if (!deadline_.is_never() && timer_ == client::TimerId{}) {
-        timer_ = core().scheduler().at(deadline_.at(), [weak = weak_from_this()] {
-          if (const auto alive = weak.lock()) alive->on_deadline();
-        });
-      }
-      assert(!over_);
-      request_ = core().coordinator().submit(
-          {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
-          [self = shared_from_this(), nodes,
-           way = std::move(on_its_way)](const auto& reply) mutable {
-            if (core::sort_of(reply.status) == StatusSort::outcome_unknown) way->stays();
-            way.reset();  // before the caller may release
-            self->on_answered(reply, nodes);
-          });
-    }
+  if (!all_hold) return error(Errc::lock_lost, "the hold is lost; nothing was sent");
+  if (!deadline_.has_passed(core().scheduler().now())) return std::nullopt;
+  return error(Errc::not_connected, "the deadline has passed; nothing was sent");
+}
+
+void GuardedCommit::submit() {
+  if (auto refused = obstacle()) return finish(std::move(refused));
+  nodes_ = nodes_of(what_.guards);
+  client::request::Transaction transaction{.guard = nodes_.front(), .writes = {}};
+  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+    transaction.writes.emplace_back(write::CheckVersion{nodes_[i]});
   }
-  if (refused) finish(std::move(refused));
+  transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
+  if (!deadline_.is_never() && timer_ == client::TimerId{}) {
+    timer_ = core().scheduler().at(deadline_.at(),
+                                   under_lock(weak_from_this(), [this] { on_deadline(); }));
+  }
+  for (const auto& guard : what_.guards) guard->grant().commit_begins();
+  state_ = State::submitted;
+  request_ = core().coordinator().submit(
+      {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
+      under_lock(shared_from_this(), [this](const client::Reply& reply) { on_answered(reply); }));
 }
 
 // A downgrade renames the znode. A transaction that was refused for the old name has changed
 // nothing, and is sent again.
-void GuardedCommit::on_answered(const client::Reply& reply, const std::vector<std::string>& nodes) {
-  const auto failed = static_cast<std::size_t>(reply.failed_operation);
-  if (reply.status != Status::no_node || failed >= nodes.size()) return finish(verdict(reply));
-  {
-    const EngineLock lock(entry());
-    guard_missing_ = true;
+void GuardedCommit::on_answered(const client::Reply& reply) {
+  // Otherwise the transaction may still be executed at any later time. So the locks are never
+  // handed off on these znodes.
+  if (core::sort_of(reply.status) != StatusSort::outcome_unknown) {
+    for (const auto& guard : what_.guards) guard->grant().commit_ended();
   }
-  const auto& missing = what_.guards[failed];
-  missing->when_name_settled([self = shared_from_this(), &missing, reply, node = nodes[failed]] {
-    if (missing->node_path() == node) return self->finish(self->verdict(reply));
-    self->submit();
-  });
+  if (state_ == State::over) return;
+  const auto failed = static_cast<std::size_t>(reply.failed_operation);
+  if (reply.status != Status::no_node || failed >= nodes_.size()) return finish(verdict(reply));
+  state_ = State::missing;
+  what_.guards[failed]->when_name_settled(
+      under_lock(shared_from_this(), [this, failed, reply] { on_name_settled(failed, reply); }));
+}
+
+void GuardedCommit::on_name_settled(std::size_t guard, const client::Reply& refused) {
+  if (state_ == State::over) return;
+  const bool is_renamed = nodes_of(what_.guards)[guard] != nodes_[guard];
+  is_renamed ? submit() : finish(verdict(refused));
 }
 
 void GuardedCommit::on_deadline() {
   if (withdraw(Errc::not_connected)) return;
-  finish(Error(
-      Errc::outcome_unknown, what_.operation, lock_path(),
+  finish(error(
+      Errc::outcome_unknown,
       "no reply before the deadline; the writes may have been executed, or be executed later"));
 }
 
-void GuardedCommit::withdraw() {
-  {
-    const EngineLock lock(entry());
-    given_up_ = true;
-  }
+void GuardedCommit::give_up() {
+  given_up_ = true;
   withdraw(Errc::not_connected);
 }
 
 bool GuardedCommit::withdraw(Errc why) {
-  {
-    const EngineLock lock(entry());
-    assert_invariants();
-    if (over_ || withdrawn_) return true;
-    const bool unsent = guard_missing_ || request_ == client::RequestId{} ||
-                        core().coordinator().cancel_unsent(request_);
-    if (unsent) withdrawn_ = why;
-    if (!guard_missing_) return unsent;
+  switch (state_) {
+    case State::created:
+    case State::withdrawn:
+    case State::over: return true;
+    case State::submitted:
+      if (!core().coordinator().cancel_unsent(request_)) return false;
+      state_ = State::withdrawn;
+      withdrawn_for_ = why;
+      return true;
+    case State::missing:  // no request is in flight, so no reply will end the commit
+      finish(error(why, why == Errc::lock_lost ? "the hold is lost; nothing was written"
+                                               : "the deadline has passed; nothing was written"));
+      return true;
   }
-  // No request is outstanding, so no reply will end the commit.
-  finish(Error(why, what_.operation, lock_path(),
-               why == Errc::lock_lost ? "the hold is lost; nothing was written"
-                                      : "the deadline has passed; nothing was written"));
   return true;
 }
 
-std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) {
+std::optional<Error> GuardedCommit::verdict(const client::Reply& reply) const {
   if (reply.status == Status::ok) return std::nullopt;
   if (reply.failed_operation >= 0) return error_of_operation(reply);
-  const auto error = [&](Errc code, std::string_view cause) {
-    return Error(code, what_.operation, lock_path(), cause);
-  };
   // If it was sent before its session ended, the writes may have been executed.
   const bool sent = reply.session != SessionId{};
   switch (core::sort_of(reply.status)) {
-    case StatusSort::outcome_unknown: return error(Errc::outcome_unknown, {});
+    case StatusSort::outcome_unknown: return error(Errc::outcome_unknown);
     case StatusSort::session:
-      if (sent) return error(Errc::outcome_unknown, {});
+      if (sent) return error(Errc::outcome_unknown);
       return error(Errc::lock_lost, "the session has ended; nothing was sent");
     case StatusSort::client_ended:
-      if (sent) return error(Errc::outcome_unknown, {});
+      if (sent) return error(Errc::outcome_unknown);
       break;
-    case StatusSort::unsent: {
-      const EngineLock lock(entry());
-      if (withdrawn_ == Errc::lock_lost) {
+    case StatusSort::unsent:
+      if (withdrawn_for_ == Errc::lock_lost) {
         return error(Errc::lock_lost, "the hold was lost while disconnected; nothing was sent");
       }
       return error(Errc::not_connected, "disconnected until the deadline; nothing was sent");
-    }
     case StatusSort::done:
     case StatusSort::retry_later:
     case StatusSort::tree_conflict:
@@ -275,17 +230,12 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
 }
 
 void GuardedCommit::finish(std::optional<Error> error) {
-  Done done;
-  client::TimerId timer{};
-  {
-    const EngineLock lock(entry());
-    if (std::exchange(over_, true)) return;
-    done = std::exchange(done_, nullptr);
-    timer = timer_;
-  }
-  core().scheduler().cancel(timer);
-  on_loss_.clear();
-  done(std::move(error));
+  assert(state_ != State::over);
+  state_ = State::over;
+  core().scheduler().cancel(timer_);
+  for (const auto& guard : what_.guards) guard->grant().remove(*this);
+  core().mutex().after_unlock(
+      [done = std::exchange(done_, nullptr), error = std::move(error)] { done(error); });
 }
 
 }  // namespace zklock::detail

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
@@ -33,81 +33,83 @@ struct GuardedWrites {
 ///
 /// | state     | event                                | becomes                          |
 /// |-----------|--------------------------------------|----------------------------------|
-/// | new       | refusal() returns an error           | over: that error                 |
+/// | created   | refusal() returns an error           | over: that error                 |
 /// |           | the commit must not be sent (*)      | over: not_connected or lock_lost |
 /// |           | otherwise                            | submitted                        |
 /// | submitted | reply: a guard's znode is missing    | missing                          |
 /// |           | any other reply                      | over: the outcome in the reply   |
-/// |           | not sent: deadline, loss, withdraw() | withdrawn                        |
+/// |           | not sent: deadline, loss, give_up()  | withdrawn                        |
 /// |           | sent: deadline                       | over: outcome_unknown            |
-/// |           | sent: loss, withdraw()               | submitted: the reply decides     |
+/// |           | sent: loss, give_up()                | submitted: the reply decides     |
 /// | withdrawn | reply: not_sent                      | over: not_connected or lock_lost |
 /// | missing   | the znode has a new name             | submitted again; or over, by (*) |
 /// |           | the znode was deleted                | over: lock_lost                  |
-/// |           | deadline, loss, withdraw()           | over: not_connected or lock_lost |
+/// |           | deadline, loss, give_up()            | over: not_connected or lock_lost |
 ///
 /// In the state missing, the commit waits until a downgrade that is in flight is settled.
 ///
-/// (*) The commit must not be sent after withdraw() or the deadline (not_connected), nor after a
+/// (*) The commit must not be sent after give_up() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).
 ///
-/// Thread-safety: all members, from any thread.
-class GuardedCommit : public std::enable_shared_from_this<GuardedCommit> {
+/// Thread-safety: any thread may call start() and withdraw(). REQUIRES for them: the engine mutex is
+/// not held. REQUIRES for all others: it is held. Made by std::make_shared.
+class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
+                            private Grant::LossObserver {
  public:
   using Done = std::function<void(std::optional<Error>)>;
 
-  /// Checks the holds and sends the transaction. Does not block. `done` is called once, with no
-  /// lock held, before start() returns or on a thread that must not be blocked. If start() throws
-  /// Error(closed | forked), `done` is not called. REQUIRES: `done` runs no user code.
+  /// Makes a commit and calls begin(). Does not block. Throws Error(closed | forked); then `done` is
+  /// not called.
   static std::shared_ptr<GuardedCommit> start(const GuardedWrites& writes, Deadline deadline,
                                               Done done);
-  /// start() in two steps, so that the caller can register the commit before anything is sent.
-  /// make() throws what start() throws. begin() sends and does not block. After withdraw(), begin()
-  /// sends nothing and calls `done`.
-  static std::shared_ptr<GuardedCommit> make(const GuardedWrites& writes, Deadline deadline,
-                                             Done done);
-  void begin();
-  /// Withdraws the transaction if it has not been sent yet. `done` is still called.
+  /// Calls give_up().
   void withdraw();
+
+  /// `done` is called once, with the outcome, when the EngineLock that ends the commit has ended.
+  /// REQUIRES: it runs no user code.
+  GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
+      : what_(writes), deadline_(deadline), done_(std::move(done)) {}
+  /// Checks the holds and sends the transaction.
+  void begin();
+  /// Withdraws the transaction if it has not been sent yet. Otherwise its reply still ends the
+  /// commit.
+  void give_up();
+  EngineLock::Entry entry() const noexcept { return {core()}; }
+
   /// Returns the error for which begin() would send nothing: `what` is invalid, or a hold is lost.
   static std::optional<Error> refusal(const GuardedWrites& what);
 
  private:
-  struct OnLoss {
-    std::weak_ptr<GuardedCommit> commit;
-    void operator()() const {
-      if (const auto alive = commit.lock()) alive->withdraw(Errc::lock_lost);
-    }
-  };
-
-  GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
-      : what_(writes), deadline_(deadline), done_(std::move(done)) {}
+  enum class State { created, submitted, withdrawn, missing, over };
 
   EngineContext& core() const noexcept { return what_.guards.front()->path_context().core(); }
-  EngineLock::Entry entry() const noexcept { return {core()}; }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
+  Error error(Errc code, std::string_view cause = {}) const {
+    return Error(code, what_.operation, lock_path(), cause);
+  }
 
-  void assert_invariants() const noexcept;
   void submit();
-  void on_answered(const client::Reply& reply, const std::vector<std::string>& nodes);
+  /// Returns the error for which nothing may be sent now; std::nullopt if there is none.
+  std::optional<Error> obstacle() const;
+  void on_answered(const client::Reply& reply);
+  void on_name_settled(std::size_t guard, const client::Reply& refused);
   void on_deadline();
+  void on_hold_lost() noexcept override { withdraw(Errc::lock_lost); }
+  /// Returns false, without effect, if the transaction was sent.
   bool withdraw(Errc why);
-  std::optional<Error> verdict(const client::Reply& reply);
+  std::optional<Error> verdict(const client::Reply& reply) const;
   std::optional<Error> error_of_operation(const client::Reply& reply) const;
   void finish(std::optional<Error> error);
 
   const GuardedWrites what_;
   const Deadline deadline_;
-  std::list<std::stop_callback<OnLoss>> on_loss_;  // used by begin(), then by finish()
-
-  // under the engine mutex
-  Done done_;
+  Done done_;  ///< null in state over
+  State state_ = State::created;
+  std::vector<std::string> nodes_;  ///< of the guards, in the last request
   client::RequestId request_ = {};
   client::TimerId timer_ = {};
-  std::optional<Errc> withdrawn_;  ///< the reason
-  bool guard_missing_ = false;     ///< true in state missing
-  bool given_up_ = false;          ///< nothing may be sent
-  bool over_ = false;
+  Errc withdrawn_for_{};   ///< in state withdrawn
+  bool given_up_ = false;  ///< nothing more may be sent
 };
 
 }  // namespace zklock::detail

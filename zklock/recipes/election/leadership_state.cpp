@@ -114,8 +114,11 @@ PendingProclamation::PendingProclamation(std::shared_ptr<Contender> leader,
 std::shared_ptr<PendingProclamation> PendingProclamation::start(
     std::shared_ptr<Contender> leader, std::shared_ptr<const LeadershipState> leadership,
     std::string value, Deadline deadline, Done done) {
-  std::shared_ptr<PendingProclamation> proclaiming(new PendingProclamation(
-      std::move(leader), std::move(leadership), std::move(value), deadline, std::move(done)));
+  const PathContext& path = leader->path_context();
+  path.core().check_usable(kOperation, path.path().str());
+  const EngineLock lock(path.core().entry());
+  auto proclaiming = std::make_shared<PendingProclamation>(
+      std::move(leader), std::move(leadership), std::move(value), deadline, std::move(done));
   proclaiming->send();
   return proclaiming;
 }
@@ -124,86 +127,53 @@ GuardedWrites PendingProclamation::guarded(client::request::Write write) const {
   return {.guards = {leader_}, .writes = {std::move(write)}, .operation = kOperation};
 }
 
-std::shared_ptr<GuardedCommit> PendingProclamation::commit(
+std::shared_ptr<GuardedCommit> PendingProclamation::begin(
     const GuardedWrites& writes, std::optional<Error> PendingProclamation::*error) {
-  return GuardedCommit::make(writes, deadline_,
-                             [self = shared_from_this(), error](std::optional<Error> outcome) {
-                               self->on_answered(error, std::move(outcome));
-                             });
+  auto commit = std::make_shared<GuardedCommit>(
+      writes, deadline_,
+      under_lock(shared_from_this(), [this, error](std::optional<Error> outcome) {
+        on_answered(error, std::move(outcome));
+      }));
+  commit->begin();
+  return commit;
 }
 
 void PendingProclamation::send() {
   const std::string& node = leadership_->proclaimed_node();
   const core::Proclamation proclamation{leader_->grant().token(), value_};
   const auto value = guarded(write::Set{.path = node, .data = proclamation.encode()});
-  std::shared_ptr<GuardedCommit> creating;
+  not_created_.reset();
+  creating_ = nullptr;
+  outstanding_ = 1;
   if (!GuardedCommit::refusal(value) && leader_->delete_with_node(node)) {
-    creating = commit(guarded(write::Create{.path = node, .data = {}, .ephemeral = true}),
+    ++outstanding_;
+    creating_ = begin(guarded(write::Create{.path = node, .data = {}, .ephemeral = true}),
                       &PendingProclamation::not_created_);
   }
-  const auto writing = commit(value, &PendingProclamation::not_written_);
-  bool withdrawn = false;
-  {
-    // Registered before they can be sent. So withdraw() reaches them, and nothing is sent after it.
-    const EngineLock lock(entry());
-    not_created_.reset();
-    outstanding_ = creating ? 2 : 1;
-    creating_ = creating;
-    writing_ = writing;
-    withdrawn = given_up_;
-  }
-  for (const auto& each : {creating, writing}) {
-    if (!each) continue;
-    if (withdrawn) each->withdraw();
-    each->begin();
-  }
+  writing_ = begin(value, &PendingProclamation::not_written_);
 }
 
 void PendingProclamation::on_answered(std::optional<Error> PendingProclamation::*of,
                                       std::optional<Error> error) {
-  bool again = false;
-  {
-    const EngineLock lock(entry());
-    this->*of = std::move(error);
-    if (--outstanding_ > 0) return;
-    const bool is_missing = not_written_ && not_written_->errc() == Errc::no_node &&
-                            not_written_->path() == leadership_->proclaimed_node();
-    if (is_missing && not_created_ && !may_pass(not_created_->errc())) {
-      not_written_ = not_created_;
-    } else if (is_missing && !given_up_ && leadership_->is_newest(number_)) {
-      again = --attempts_left_ > 0;
-    }
-    error = not_written_;
+  this->*of = std::move(error);
+  if (--outstanding_ > 0) return;
+  const bool is_missing = not_written_ && not_written_->errc() == Errc::no_node &&
+                          not_written_->path() == leadership_->proclaimed_node();
+  if (is_missing && not_created_ && !may_pass(not_created_->errc())) {
+    not_written_ = not_created_;
+  } else if (is_missing && !given_up_ && leadership_->is_newest(number_) && --attempts_left_ > 0) {
+    return send();
   }
-  if (!again) return finish(std::move(error));
-  try {
-    send();
-  } catch (const Error& e) {
-    finish(e);
-  }
-}
-
-void PendingProclamation::finish(std::optional<Error> error) {
-  Done done;
-  {
-    const EngineLock lock(entry());
-    done = std::exchange(done_, nullptr);
-  }
-  assert(done);
-  done(std::move(error));
+  assert(done_);
+  leader_->path_context().after_unlock(
+      [done = std::exchange(done_, nullptr), outcome = not_written_] { done(outcome); });
 }
 
 void PendingProclamation::withdraw() {
-  std::shared_ptr<GuardedCommit> creating;
-  std::shared_ptr<GuardedCommit> writing;
-  {
-    const EngineLock lock(entry());
-    given_up_ = true;
-    creating = creating_;
-    writing = writing_;
-  }
-  if (creating) creating->withdraw();
-  if (writing) writing->withdraw();
+  const EngineLock lock(entry());
+  given_up_ = true;
+  if (creating_) creating_->give_up();
+  if (writing_) writing_->give_up();
 }
 
 }  // namespace detail

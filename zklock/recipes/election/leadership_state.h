@@ -124,7 +124,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
 /// |                                                             | call: over, no_node                  |
 /// | anything else                                               | over: outcome of the second          |
 ///
-/// Thread-safety: all members, from any thread.
+/// Thread-safety: any thread may call start() and withdraw(). REQUIRES for them: the engine mutex is
+/// not held. REQUIRES for all others: it is held.
 class PendingProclamation : public std::enable_shared_from_this<PendingProclamation> {
  public:
   using Done = GuardedCommit::Done;
@@ -137,28 +138,25 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   /// Withdraws what has not been sent yet. `done` is still called.
   void withdraw();
 
- private:
   PendingProclamation(std::shared_ptr<Contender> leader,
                       std::shared_ptr<const LeadershipState> leadership, std::string value,
                       Deadline deadline, Done done);
+  EngineLock::Entry entry() const noexcept { return leader_->path_context().core().entry(); }
 
-  EngineLock::Entry entry() const noexcept { return {leader_->path_context().core()}; }
+ private:
   GuardedWrites guarded(client::request::Write write) const;
-  /// Returns a commit of `writes`. Its outcome goes to on_answered() with `error`.
-  std::shared_ptr<GuardedCommit> commit(const GuardedWrites& writes,
-                                        std::optional<Error> PendingProclamation::*error);
+  /// Begins a commit of `writes`. Its outcome goes to on_answered() with `error`.
+  std::shared_ptr<GuardedCommit> begin(const GuardedWrites& writes,
+                                       std::optional<Error> PendingProclamation::*error);
   void send();
   void on_answered(std::optional<Error> PendingProclamation::*of, std::optional<Error> error);
-  void finish(std::optional<Error> error);
 
   const std::shared_ptr<Contender> leader_;
   const std::shared_ptr<const LeadershipState> leadership_;
   const std::uint64_t number_;  ///< of this call, among those of the leadership
   const std::string value_;
   const Deadline deadline_;
-
-  // under the engine mutex
-  Done done_;
+  Done done_;  ///< null after the end
   int attempts_left_ = 3;
   bool given_up_ = false;
   int outstanding_ = 0;  ///< transactions whose outcomes are awaited
