@@ -10,8 +10,8 @@
 
 A mutant is a text file, NAME.mutant. Its first paragraph describes it. Each further paragraph is an edit:
 
-    in zklock/core/acquire_fsm_steps.cpp, AcquireFsm::on_inspected
-    - data->attempt != attempt_.text() || answer.ephemeral_owner != node_.create_session()
+    in zklock/core/acquire_fsm_transitions.cpp, AcquireFsm::after_inspecting
+    - data->attempt != attempt_.text() || in.inspected->ephemeral_owner != node_.create_session()
     + data->attempt != attempt_.text()
 
 The edit replaces the text of the `-` lines by the text of the `+` lines. If there are none, it deletes the text.

@@ -11,7 +11,6 @@
 
 #include "acquire_inputs.h"
 #include "acquire_walk.h"
-#include "state_table.h"
 
 namespace zklock::core::acquire_test {
 
@@ -332,16 +331,9 @@ Children Walk::children() const {
 
 namespace {
 
-/// Adds the pairs of states of a walk that the state table lacks.
+/// Adds the pairs of states of a walk that the page lacks.
 void add_unknown(const Walk& walk, std::set<std::string>& unknown) {
-  static const auto kKnown = [] {
-    std::set<std::string> pairs;
-    for (const auto& each :
-         state_table::transitions_of("zklock/core/acquire_state.h", &statuses_of)) {
-      pairs.insert(each.state + " -> " + each.next);
-    }
-    return pairs;
-  }();
+  static const std::set<std::string> kKnown = known_pairs();
   for (const auto& [before, after] : walk.transitions()) {
     std::string pair = std::string(to_string(before)).append(" -> ").append(to_string(after));
     if (!kKnown.contains(pair)) unknown.insert(std::move(pair));

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -275,28 +278,24 @@ std::string fact_of(const Explored& from) {
   return from.own_node_deleted ? ", own znode deleted" : "";
 }
 
-state_table::Statuses statuses_of(const std::string& state, const std::string& input) {
-  const bool is_reply = input == "on_created" || input == "on_counted" || input == "on_listed" ||
-                        input == "on_inspected" || input == "on_watched" || input == "on_done";
-  if (!is_reply) return {""};
-  const bool enqueues = state == "enqueuing";
-  const bool reads_count = input == "on_listed" && (enqueues || state == "listing");
-  const bool is_known = state == "listing" || state == "creating_count" || state == "arming" ||
-                        state == "confirming" || state == "marking" || state == "clearing";
-  state_table::Statuses all;
-  for (const Status status : kAllStatuses) {
-    std::vector<std::string> names{name_of(status)};
-    if (reads_count && status != Status::ok) names.push_back("permit count: " + names.front());
-    for (const std::string& name : names) {
-      all.insert(name);
-      if (!is_known) all.insert(name + ", withdrawn");
-      if (is_known || (enqueues && input != "on_created")) all.insert(name + ", own znode deleted");
+std::string transitions_page() {
+  std::ifstream file(std::string(ZKLOCK_SOURCE_DIR "/").append(kTransitionsPage));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::set<std::string> known_pairs() {
+  std::set<std::string> pairs;
+  std::istringstream page(transitions_page());
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| ")) continue;
+    const std::string state = line.substr(2, line.find(" |") - 2);
+    std::istringstream next(line.substr(line.rfind("| ", line.size() - 2) + 2));
+    for (std::string name; next >> name && name != "|";) {
+      if (name.ends_with(',')) name.pop_back();
+      pairs.insert(state + " -> " + name);
     }
-    if (!enqueues || status == Status::ok) continue;
-    all.insert("create: " + names.front());
-    all.insert("create: " + names.front() + ", withdrawn");
   }
-  return all;
+  return pairs;
 }
 
 }  // namespace zklock::core::acquire_test

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "acquire_steps.h"
-#include "state_table.h"
 
 namespace zklock::core::acquire_test {
 
@@ -80,7 +79,7 @@ bool awaits(const AcquireFsm& fsm, std::string_view reply);
 /// await.
 Inputs inputs_of(const Explored& from);
 
-/// Returns the status that the state table names if this is the last reply to the last requests; ""
+/// Returns the status that the page names if this is the last reply to the last requests; ""
 /// for an event. If several replies failed, it is that of the create, or else the first failure
 /// except "no_node". If a list is ok, it is the status of the shared permit count.
 std::string status_after(const Explored& from, const Input& input);
@@ -89,7 +88,10 @@ std::string status_after(const Explored& from, const Input& input);
 /// contender that failed counts as withdrawn.
 std::string fact_of(const Explored& from);
 
-/// Returns all statuses that the state table can name for the input in the state.
-state_table::Statuses statuses_of(const std::string& state, const std::string& input);
+/// The page that lists all transitions of the machine. Its path is below the folder of the sources.
+inline constexpr std::string_view kTransitionsPage = "zklock/core/acquire_transitions.md";
+std::string transitions_page();
+/// Returns the pairs of states on the page, as "listing -> arming".
+std::set<std::string> known_pairs();
 
 }  // namespace zklock::core::acquire_test

@@ -1,90 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
+// The acquire machine: its states, its inputs and its invariants.
 #include "zklock/core/acquire_fsm.h"
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
+#include <functional>
 #include <iterator>
 #include <utility>
 
 namespace zklock::core {
 
-namespace {
+// ---- the states ---------------------------------------------------------------------------------
 
-constexpr int kMaxParents = 16;
+struct AcquireFsm::StateFacts {
+  /// The reply that the state awaits. create: and the count or the list after it. none: only an
+  /// event ends the state.
+  enum class Reply : std::uint8_t { none, create, created, listed, inspected, watched, done };
+  /// The contender's znode. searched: it may exist.
+  enum class Znode : std::uint8_t { none, creates, searched, moves, exists, in_queue, as_before };
+  /// When withdraw() ends the contender. later: at a reply, which says whether its znode exists.
+  enum class Ends : std::uint8_t { now, later, never };
 
-std::string mismatch_cause(const Decision& decision, const QueueRule& rule) {
-  const auto setting = [&](std::int32_t permits, std::int32_t ageing) -> std::string {
-    if (rule.access == Access::weighted) return "an ageing of " + std::to_string(ageing);
-    return permits == 0 ? "the shared permit count" : std::to_string(permits) + " permits";
+  AcquireState state;
+  Reply reply;
+  Znode znode;
+  Ends ends;
+  Transition after = nullptr;  ///< the state after the reply
+};
+
+const AcquireFsm::StateFacts& AcquireFsm::facts_of(AcquireState state) noexcept {
+  using M = AcquireFsm;
+  using Reply = StateFacts::Reply;
+  using Znode = StateFacts::Znode;
+  using Ends = StateFacts::Ends;
+  // clang-format off
+  static constexpr StateFacts kFacts[] = {
+      {idle,            Reply::none,      Znode::none,      Ends::now},
+      {enqueuing,       Reply::create,    Znode::creates,   Ends::later, &M::after_enqueuing},
+      {making_parents,  Reply::done,      Znode::none,      Ends::later, &M::after_making_parents},
+      {proving,         Reply::done,      Znode::searched,  Ends::later, &M::after_proving},
+      {recovering,      Reply::listed,    Znode::searched,  Ends::later, &M::after_recovering},
+      {inspecting,      Reply::inspected, Znode::searched,  Ends::later, &M::after_inspecting},
+      {listing,         Reply::listed,    Znode::exists,    Ends::now,   &M::after_listing},
+      {moving,          Reply::created,   Znode::moves,     Ends::later, &M::after_moving},
+      {creating_count,  Reply::done,      Znode::in_queue,  Ends::now,   &M::after_creating_count},
+      {arming,          Reply::watched,   Znode::exists,    Ends::now,   &M::after_arming},
+      {waiting,         Reply::none,      Znode::exists,    Ends::now},
+      {confirming,      Reply::done,      Znode::in_queue,  Ends::now,   &M::after_confirming},
+      {pausing,         Reply::none,      Znode::as_before, Ends::now},
+      {marking,         Reply::done,      Znode::in_queue,  Ends::now,   &M::after_marking},
+      {delaying,        Reply::none,      Znode::exists,    Ends::now},
+      {clearing,        Reply::done,      Znode::exists,    Ends::now,   &M::after_clearing},
+      {removing_parent, Reply::done,      Znode::none,      Ends::later, &M::after_removing_parent},
+      {draining,        Reply::listed,    Znode::none,      Ends::later, &M::after_draining},
+      {granted,         Reply::none,      Znode::in_queue,  Ends::never},
+      {ended,           Reply::none,      Znode::none,      Ends::never},
   };
-  return "a contender ahead is set to " + setting(decision.other_setting, decision.other_setting) +
-         ", this contender to " + setting(rule.named_total, rule.ageing) + "; use equal settings";
+  // clang-format on
+  static_assert(std::size(kFacts) == static_cast<std::size_t>(ended) + 1);
+  static_assert(std::ranges::adjacent_find(kFacts, std::greater_equal(), &StateFacts::state) ==
+                std::end(kFacts));
+  static_assert(std::ranges::all_of(kFacts, [](const StateFacts& facts) {
+    return (facts.reply == Reply::none) == (facts.after == nullptr);
+  }));
+  return kFacts[static_cast<std::size_t>(state)];
 }
-
-}  // namespace
 
 AcquireFsm::AcquireFsm(const char* prefix, std::uint64_t number, Policy policy)
     : attempt_(prefix, number), policy_(std::move(policy)), initial_count_(policy_.rule.total) {}
 
-AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
-  return {.kind = kind, .text = std::move(text), .session = node_.bound_session()};
+/// Handles an input by the function that returns the next state.
+AcquireEffects AcquireFsm::handle(Input&& in, Transition next) {
+  const AcquireState state = (this->*next)(in);
+  return enter(state, std::move(in));
 }
 
-AcquireEffects AcquireFsm::start(bool counter_ended) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::idle) return {};
-  return counter_ended ? drain() : enqueue();
+/// Handles the reply to the requests of the state.
+AcquireEffects AcquireFsm::handle(Input&& in) {
+  return handle(std::move(in), facts_of(state_).after);
 }
 
-AcquireEffects AcquireFsm::enqueue() {
-  state_ = AcquireState::enqueuing;
+/// Enters the state, and sends its requests. In a state without a znode, its own is deleted first.
+/// Returns all effects of the input.
+AcquireEffects AcquireFsm::enter(AcquireState next, Input&& in) {
+  AcquireEffects effects = std::move(in.effects);
+  if (next == pausing) paused_in_ = state_;
+  if (facts_of(next).znode == StateFacts::Znode::none) remove_node(effects);
+  state_ = next;
+  switch (next) {
+    case enqueuing:
+      begin_create();
+      effects.push_back(effect(Kind::create, attempt_.text()));
+      break;
+    case making_parents: effects.push_back({.kind = Kind::create_parents}); break;
+    case proving: effects.push_back(effect(Kind::check_parent)); break;
+    case recovering:
+    case listing: effects.push_back(effect(Kind::list)); break;
+    case inspecting: effects.push_back(effect(Kind::inspect, rare_->candidates.back().text)); break;
+    case moving:
+      node_.move();
+      attempt_.advance();
+      effects.push_back(effect(Kind::move, attempt_.text()));
+      break;
+    case creating_count:
+      effects.push_back(effect(Kind::create_count, std::to_string(initial_count_)));
+      break;
+    case arming:
+      predecessors_.begin_watching();
+      for (const std::string& node : predecessors_.nodes())
+        effects.push_back(effect(Kind::watch, node));
+      break;
+    case confirming: effects.push_back(effect(Kind::check_own)); break;
+    case pausing: effects.push_back({.kind = Kind::pause}); break;
+    case marking:
+      rare_.write().delay_markers.own =
+          DelayMarker::make(policy_.lock_delay, node_.token(), node_.sequence()).name;
+      effects.push_back(effect(Kind::mark, delay_markers().own));
+      break;
+    case delaying: effects.push_back({.kind = Kind::delay}); break;
+    case clearing:
+      effects.push_back(effect(Kind::clear, delay_markers().orphans.back().name));
+      break;
+    case removing_parent:
+      effects.push_back({.kind = Kind::remove_parent});
+      if (in.recreates_count) effects.back().text = kCountNode;
+      break;
+    case draining: effects.push_back({.kind = Kind::list}); break;
+    case granted: effects.push_back(effect(Kind::grant)); break;
+    case idle:
+    case waiting:
+    case ended: break;
+  }
+  return effects;
+}
+
+void AcquireFsm::begin_create() {
   node_.begin(static_cast<bool>(policy_.gate));
-  create_status_ = Status::ok;
+  create_status_ = ok;
   awaited_ = policy_.count_children || !predicts_predecessor() ? Awaited::create_and_count
                                                                : Awaited::create;
   rare_.reset();
   predecessors_.on_create();
   attempt_.advance();
-  AcquireEffects effects;
-  effects.push_back(
-      effect(Kind::create, attempt_.text()));  // a list of initializers would copy the text
-  return effects;
-}
-
-AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_valid) {
-  const InvariantCheck check(*this);
-  if (state_ == AcquireState::moving) return handle_moved(answer);
-  if (state_ != AcquireState::enqueuing || awaited_ == Awaited::count) return {};
-  create_status_ = answer.status;
-  if (answer.status != Status::ok) rare_.write().detail = answer.detail;
-  node_.set_create_session(answer.session);
-  if (answer.status == Status::ok) node_.take(answer);
-  if (std::exchange(awaited_, Awaited::count) == Awaited::create_and_count) {
-    if (!rare_->early_count) return {};
-    return handle_counted(*std::exchange(rare_.write().early_count, {}), false);
-  }
-  if (auto other_way = check_created()) return *std::move(other_way);
-  if (!predicts_predecessor()) return list();
-  return answer.first ? become_first(lease_valid) : predict_predecessor();
-}
-
-AcquireEffects AcquireFsm::on_counted(const CountedAnswer& answer, bool lease_valid) {
-  const InvariantCheck check(*this);
-  if (state_ != AcquireState::enqueuing) return {};
-  if (awaited_ == Awaited::count) return handle_counted(answer, lease_valid);
-  rare_.write().early_count = answer;
-  return {};
-}
-
-AcquireEffects AcquireFsm::handle_counted(const CountedAnswer& answer, bool lease_valid) {
-  if (auto other_way = check_created()) return *std::move(other_way);
-  if (present_rule().shares_count()) return list();
-  const bool known = answer.status == Status::ok && answer.session == node_.session();
-  // No child was created or deleted after its own znode, so the counted child is its own znode.
-  if (known && answer.children == 1) {
-    return answer.pzxid == node_.token() ? become_first(lease_valid) : list();
-  }
-  return known && predicts_predecessor() ? predict_predecessor() : list();
 }
 
 // Only mutexes: to all others the kind of the predecessor matters, and they do not know it.
@@ -92,285 +150,229 @@ bool AcquireFsm::predicts_predecessor() const noexcept {
   return policy_.wait && !policy_.always_list && present_rule().is_mutex();
 }
 
-// Predicts that the preceding sequence number is the predecessor's. If not, a list follows.
-AcquireEffects AcquireFsm::predict_predecessor() {
-  if (node_.sequence().value <= 0 || !node_.has_usable_number()) return list();
-  return arm({.watch = {ZnodeName::make(kLockPrefix, {node_.sequence().value - 1}).text},
-              .grant_by_release = true});
+/// Returns whether only an event changes the state.
+bool AcquireFsm::awaits_event() const noexcept {
+  return state_ == waiting || state_ == pausing || state_ == delaying;
 }
 
-/// Returns std::nullopt if its own znode is in the queue or at the gate, else the effects to go on
-/// with.
-std::optional<AcquireEffects> AcquireFsm::check_created() {
-  if (!node_.exists()) return create_failed();
-  if (ending_) return end(remove_node());
-  if (node_.is_deleted()) return node_lost(Errc::node_deleted);
-  parents_in_row_ = 0;
-  if (!parse_znode_name(node_.name())) return handle_unusable_number();  // lists ignore such a name
-  return std::nullopt;
+/// Returns whether it is unknown whether its own znode exists.
+bool AcquireFsm::is_searching(AcquireState state) noexcept {
+  return facts_of(state).znode == StateFacts::Znode::searched;
 }
 
-AcquireEffects AcquireFsm::create_failed() {
-  if (create_status_ == Status::unknown) return check_parent();
-  if (ending_) return end();
-  if (create_status_ == Status::no_node) {
-    if (++parents_in_row_ > kMaxParents) {
-      return fail(Errc::server_error, "the lock path is repeatedly deleted by another client");
-    }
-    state_ = AcquireState::making_parents;
-    return {{.kind = Kind::create_parents}};
+AcquireEffect AcquireFsm::effect(Kind kind, std::string text) const {
+  return {.kind = kind, .text = std::move(text), .session = node_.bound_session()};
+}
+
+void AcquireFsm::drop_watches(Input& in) {
+  if (predecessors_.drop_watches()) in.effects.push_back({.kind = Kind::unwatch});
+}
+
+void AcquireFsm::report(Input& in, Errc error, std::string_view cause) const {
+  if (ending_) return;
+  in.effects.push_back({.kind = Kind::fail, .text = std::string(cause), .error = error});
+}
+
+/// Deletes its own znode, if there is one, and its delay marker.
+void AcquireFsm::remove_node(AcquireEffects& effects) {
+  const bool has_one = node_.is_created();
+  if (has_one && !node_.is_deleted()) {
+    effects.push_back(effect(Kind::remove_node, node_.name()));
+    effects.back().sibling = take_delay_marker();
+    effects.back().reads_first = node_.is_in_doubt();
+  } else if (has_one && delay_markers().has_own()) {  // the name may be another znode's by now
+    effects.push_back(effect(Kind::remove_node, take_delay_marker()));
   }
-  if (create_status_ == Status::node_exists) return handle_taken_name();
-  if (create_status_ == Status::session_ended) return enqueue();
-  return handle_failure(create_status_, rare_->detail);
+  node_.forget();
 }
 
-AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
+std::string AcquireFsm::take_delay_marker() {
+  return delay_markers().has_own() ? std::exchange(rare_.write().delay_markers.own, {})
+                                   : std::string();
+}
+
+bool AcquireFsm::needs_marker() const noexcept {
+  return policy_.rule.access == Access::exclusive && policy_.lock_delay.count() > 0;
+}
+
+// ---- replies ------------------------------------------------------------------------------------
+
+AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_valid) {
   const InvariantCheck check(*this);
-  switch (state_) {
-    case AcquireState::making_parents: return handle_parents_created(answer);
-    case AcquireState::proving: return handle_parent_checked(answer);
-    case AcquireState::creating_count: return handle_count_created(answer);
-    case AcquireState::confirming: return handle_own_checked(answer, lease_valid);
-    case AcquireState::marking: return handle_marked(answer, lease_valid);
-    case AcquireState::clearing: return handle_cleared(answer);
-    case AcquireState::removing_parent: return handle_parent_removed(answer);
-    case AcquireState::idle:
-    case AcquireState::enqueuing:
-    case AcquireState::recovering:
-    case AcquireState::inspecting:
-    case AcquireState::listing:
-    case AcquireState::moving:
-    case AcquireState::arming:
-    case AcquireState::waiting:
-    case AcquireState::pausing:
-    case AcquireState::delaying:
-    case AcquireState::draining:
-    case AcquireState::granted:
-    case AcquireState::ended: return {};
+  const bool awaits_create = state_ == enqueuing && awaited_ != Awaited::count;
+  if (!awaits_create && state_ != moving) return {};
+  if (answer.status == ok) node_.take(answer);
+  if (state_ == moving) return handle({.status = answer.status, .detail = answer.detail});
+  node_.set_create_session(answer.session);
+  create_status_ = answer.status;
+  if (answer.status != ok) rare_.write().detail = answer.detail;
+  if (std::exchange(awaited_, Awaited::count) == Awaited::create) {
+    return handle({.status = answer.status, .lease_valid = lease_valid, .created = &answer});
   }
+  if (!rare_->early_count) return {};
+  const CountedAnswer count = *std::exchange(rare_.write().early_count, {});
+  return handle({.status = count.status, .counted = &count});
+}
+
+AcquireEffects AcquireFsm::on_counted(const CountedAnswer& answer, bool lease_valid) {
+  const InvariantCheck check(*this);
+  if (state_ != enqueuing) return {};
+  if (awaited_ == Awaited::count) {
+    return handle({.status = answer.status, .lease_valid = lease_valid, .counted = &answer});
+  }
+  rare_.write().early_count = answer;
   return {};
-}
-
-AcquireEffects AcquireFsm::handle_parents_created(const DoneAnswer& answer) {
-  if (ending_) return end();
-  if (answer.status == Status::ok || answer.status == Status::session_ended) return enqueue();
-  if (answer.status == Status::no_node) return fail(Errc::no_chroot, answer.detail);
-  return handle_failure(answer.status, answer.detail);
-}
-
-AcquireEffects AcquireFsm::handle_own_checked(const DoneAnswer& answer, bool lease_valid) {
-  if (node_.is_deleted() || answer.status == Status::no_node) return node_lost(Errc::node_deleted);
-  if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
-  // The permit count may have changed meanwhile.
-  if (lease_valid && policy_.rule.shares_count()) return list();
-  return lease_valid ? become_first(true) : pause();
 }
 
 AcquireEffects AcquireFsm::on_listed(const ListedAnswer& answer, bool lease_valid) {
   const InvariantCheck check(*this);
-  if (state_ == AcquireState::enqueuing && present_rule().shares_count()) {
-    return handle_first_list(answer, lease_valid);
+  const bool replaces_count = state_ == enqueuing && present_rule().shares_count();
+  if (!replaces_count && facts_of(state_).reply != StateFacts::Reply::listed) return {};
+  if (replaces_count && awaited_ != Awaited::count) {
+    rare_.write().early_count = CountedAnswer{answer.status, answer.permits.session, {}, 0};
+    return {};
   }
-  if (state_ == AcquireState::recovering) return handle_candidates(answer);
-  if (state_ == AcquireState::draining) return handle_drain_list(answer);
-  if (state_ != AcquireState::listing) return {};
-  if (node_.is_deleted() || answer.status == Status::no_node) return node_lost(Errc::node_deleted);
-  if (answer.status != Status::ok) return handle_failure(answer.status, answer.detail);
-  return decide_by(answer, lease_valid);
+  return handle({.status = answer.status,
+                 .detail = answer.detail,
+                 .lease_valid = lease_valid,
+                 .listed = &answer});
 }
 
-AcquireEffects AcquireFsm::decide_by(const ListedAnswer& answer, bool lease_valid) {
-  if (is_path_newer(answer.path_czxid)) return node_lost(Errc::node_deleted);
-  node_.on_path_seen();
-  predecessors_.on_listed();
-  if (node_.has_usable_number()) {
-    if (auto other_way = check_permit_count(answer.permits)) return *std::move(other_way);
-  }
-  const auto children = answer.children;
-  Decision decision = decide(children, node_.name(), present_rule());
-  switch (decision.verdict) {
-    case Decision::Verdict::first:
-      return become_first_by_list(children, std::move(decision), lease_valid);
-    case Decision::Verdict::behind:
-      if (!node_.has_usable_number()) return handle_unusable_number();
-      if (!policy_.wait) return end(remove_node());
-      return arm(std::move(decision));
-    case Decision::Verdict::vanished: return node_lost(Errc::node_deleted);
-    case Decision::Verdict::mismatch:
-      return fail(Errc::settings_mismatch, mismatch_cause(decision, present_rule()));
-  }
-  return {};
+AcquireEffects AcquireFsm::on_inspected(const InspectedAnswer& answer) {
+  const InvariantCheck check(*this);
+  if (state_ != inspecting) return {};
+  return handle({.status = answer.status, .detail = answer.detail, .inspected = &answer});
 }
 
-AcquireEffects AcquireFsm::list() {
-  state_ = AcquireState::listing;
-  return {effect(Kind::list)};
+AcquireEffects AcquireFsm::on_watched(std::string_view node, const WatchedAnswer& answer) {
+  const InvariantCheck check(*this);
+  if (state_ != arming || !predecessors_.contain(node)) return {};
+  predecessors_.on_watched(node, answer, node_, policy_.rule.total);
+  if (!predecessors_.has_all_replies()) return {};
+  return handle({.status = predecessors_.status(), .detail = predecessors_.detail()});
 }
 
-AcquireEffects AcquireFsm::become_first(bool lease_valid) {
-  if (!node_.has_usable_number()) return handle_unusable_number();
-  if (node_.at_gate()) return move();
-  if (!lease_valid) {
-    state_ = AcquireState::confirming;
-    return {effect(Kind::check_own)};
+AcquireEffects AcquireFsm::on_done(const DoneAnswer& answer, bool lease_valid) {
+  const InvariantCheck check(*this);
+  if (facts_of(state_).reply != StateFacts::Reply::done) return {};
+  return handle({.status = answer.status, .detail = answer.detail, .lease_valid = lease_valid});
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+AcquireEffects AcquireFsm::start(bool counter_ended) {
+  const InvariantCheck check(*this);
+  if (state_ != idle) return {};
+  return enter(counter_ended ? draining : enqueuing, {});
+}
+
+AcquireEffects AcquireFsm::withdraw() {
+  const InvariantCheck check(*this);
+  ending_ = true;
+  switch (facts_of(state_).ends) {
+    case StateFacts::Ends::never: return {};
+    case StateFacts::Ends::later: return {{.kind = Kind::drop_unsent}};
+    case StateFacts::Ends::now: break;
   }
-  if (needs_marker() && !delay_markers().is_own_created) return mark();
-  state_ = AcquireState::granted;
-  return {effect(Kind::grant)};
+  if (state_ == pausing && is_searching(paused_in_)) return {};
+  Input in;
+  if (state_ == arming || state_ == waiting) {
+    predecessors_.drop_watches();
+    in.effects.push_back({.kind = Kind::unwatch});
+  }
+  return enter(ended, std::move(in));
 }
 
-/// Returns whether the state has no outstanding request, so that only an event changes it.
-bool AcquireFsm::awaits_event(AcquireState state) noexcept {
-  return state == AcquireState::waiting || state == AcquireState::pausing ||
-         state == AcquireState::delaying;
+void AcquireFsm::on_create_withdrawn() noexcept {
+  const InvariantCheck check(*this);
+  assert(state_ == enqueuing && ending_);
+  state_ = ended;
+}
+
+AcquireEffects AcquireFsm::on_predecessor_released(std::string_view node, bool lease_valid) {
+  const InvariantCheck check(*this);
+  if (!waits_for_announcement() || !predecessors_.contain(node))
+    return on_predecessor_deleted(node);
+  // Only its creator can announce the release of such a znode, and only if it has held.
+  predecessors_.drop_watches();  // the only one has fired, or its event will be ignored
+  return handle({.lease_valid = lease_valid}, &AcquireFsm::first);
+}
+
+AcquireEffects AcquireFsm::on_predecessor_deleted(std::string_view node) {
+  const InvariantCheck check(*this);
+  // Otherwise the event is of an earlier watch that was removed too late.
+  if (!predecessors_.on_event(node) || state_ != waiting) return {};
+  Input in;
+  drop_watches(in);
+  return enter(listing, std::move(in));
 }
 
 AcquireEffects AcquireFsm::on_session_ended(SessionId session) {
   const InvariantCheck check(*this);
   // In all other states a reply is outstanding, which will have the status session_ended.
-  if (!awaits_event(state_) || !node_.exists() || session != node_.session()) return {};
-  return node_lost(Errc::session_expired);
+  if (!awaits_event() || !node_.exists() || session != node_.session()) return {};
+  return handle({.status = session_ended}, &AcquireFsm::failed);
 }
 
 AcquireEffects AcquireFsm::on_own_node_deleted() {
   const InvariantCheck check(*this);
   if (!node_.exists()) return {};
   node_.on_deleted();  // an outstanding reply may be older than the deletion
-  return awaits_event(state_) ? node_lost(Errc::node_deleted) : AcquireEffects{};
-}
-
-AcquireEffects AcquireFsm::node_lost(Errc error) {
-  // It has not held, so it must leave no delay. If the session ended, the marker cannot be deleted.
-  if (error == Errc::node_deleted && delay_markers().has_own()) {
-    AcquireEffects effects{effect(Kind::remove_node, take_delay_marker())};
-    std::ranges::move(node_lost(error), std::back_inserter(effects));
-    return effects;
-  }
-  const std::string name = policy_.queue_again ? std::string() : node_.name();
-  node_.forget();
-  if (ending_) return drop_watches_then(end());
-  if (policy_.queue_again) return drop_watches_then(enqueue());
-  const bool is_deleted = error == Errc::node_deleted && !name.empty();
-  return drop_watches_then(fail(
-      error, is_deleted ? "another client deleted the waiting znode " + name + "; acquire again"
-                        : std::string()));
-}
-
-AcquireEffects AcquireFsm::pause() {
-  paused_in_ = state_;
-  state_ = AcquireState::pausing;
-  return {{.kind = Kind::pause}};
+  return awaits_event() ? handle({.status = no_node}, &AcquireFsm::failed) : AcquireEffects{};
 }
 
 AcquireEffects AcquireFsm::on_pause_over() {
   const InvariantCheck check(*this);
-  if (state_ != AcquireState::pausing) return {};
-  state_ = paused_in_;
-  return repeat();
+  return state_ == pausing ? enter(paused_in_, {}) : AcquireEffects{};
 }
 
-AcquireEffects AcquireFsm::repeat() {
-  switch (state_) {
-    case AcquireState::enqueuing: return enqueue();
-    case AcquireState::making_parents: return {{.kind = Kind::create_parents}};
-    case AcquireState::proving: return {effect(Kind::check_parent)};
-    case AcquireState::recovering:
-    case AcquireState::listing: return {effect(Kind::list)};
-    case AcquireState::inspecting: return inspect_next();
-    case AcquireState::creating_count: return create_count();
-    case AcquireState::arming: return watch_all();
-    case AcquireState::confirming: return {effect(Kind::check_own)};
-    case AcquireState::marking: return mark();
-    case AcquireState::clearing: return clear_next();
-    case AcquireState::removing_parent: return remove_parent();
-    case AcquireState::draining: return drain();
-    case AcquireState::idle:
-    case AcquireState::moving:
-    case AcquireState::waiting:
-    case AcquireState::delaying:
-    case AcquireState::pausing:
-    case AcquireState::granted:
-    case AcquireState::ended: return {};
-  }
-  return {};
+AcquireEffects AcquireFsm::on_delay_over() {
+  const InvariantCheck check(*this);
+  return state_ == delaying ? enter(clearing, {}) : AcquireEffects{};
 }
 
 // ---- the invariants -----------------------------------------------------------------------------
-// The invariants of the acquire machine, asserted at the entry and the exit of every input.
+// They are asserted at the entry and the exit of every input.
 
 bool AcquireFsm::can_follow(AcquireState before, AcquireState after) noexcept {
-  if (before == AcquireState::granted || before == AcquireState::ended) return after == before;
-  return after != AcquireState::idle || before == AcquireState::idle;
+  if (before == granted || before == ended) return after == before;
+  return after != idle || before == idle;
 }
 
 /// Returns whether node_ agrees with the state about the existence of an own znode.
 bool AcquireFsm::is_node_consistent_with(AcquireState state) const noexcept {
-  switch (state) {
-    case AcquireState::idle:
-    case AcquireState::making_parents:
-    case AcquireState::removing_parent:
-    case AcquireState::draining:
-    case AcquireState::ended: return !node_.is_created();
-    case AcquireState::enqueuing:
+  using Znode = StateFacts::Znode;
+  switch (facts_of(state).znode) {
+    case Znode::none: return !node_.is_created();
+    case Znode::creates:
       return (awaited_ == Awaited::count || !node_.is_created()) && !node_.is_moving();
-    case AcquireState::moving: return node_.is_created() && node_.is_moving();
-    case AcquireState::proving:
-    case AcquireState::recovering:
-    case AcquireState::inspecting: return node_.is_created() == node_.is_moving();
-    case AcquireState::listing:
-    case AcquireState::delaying:
-    case AcquireState::clearing:
-    case AcquireState::arming:
-    case AcquireState::waiting: return node_.exists();
-    case AcquireState::creating_count:
-    case AcquireState::confirming:
-    case AcquireState::marking:
-    case AcquireState::granted: return node_.exists() && node_.in_queue();
-    case AcquireState::pausing: return false;  // paused_in_ is never pausing
+    case Znode::searched: return node_.is_created() == node_.is_moving();
+    case Znode::moves: return node_.is_created() && node_.is_moving();
+    case Znode::exists: return node_.exists();
+    case Znode::in_queue: return node_.exists() && node_.in_queue();
+    case Znode::as_before: return false;  // paused_in_ is never pausing
   }
   return false;
 }
 
 void AcquireFsm::assert_invariants() const noexcept {
-  const bool is_paused = state_ == AcquireState::pausing;
-  [[maybe_unused]] const AcquireState state = is_paused ? paused_in_ : state_;
+  [[maybe_unused]] const AcquireState state = state_ == pausing ? paused_in_ : state_;
 
   assert(is_node_consistent_with(state));
   assert(predecessors_.is_consistent_with(state_));
   assert(!node_.is_created() || !node_.name().empty() || !node_.has_usable_number());
   assert(node_.in_queue() || policy_.gate);
-  assert(!ending_ || !node_.exists() || state_ == AcquireState::enqueuing ||
-         state_ == AcquireState::granted);
-  assert(!is_paused || !awaits_event(paused_in_));
-
+  assert(!ending_ || !node_.exists() || state_ == enqueuing || state_ == granted);
+  assert(state_ != pausing || facts_of(paused_in_).after != nullptr);
   assert(count_creates_in_row_ >= 0 && parents_in_row_ >= 0 && unusable_numbers_ >= 0);
 
-  switch (state_) {
-    case AcquireState::enqueuing: assert(attempt_.has_begun()); break;
-    case AcquireState::inspecting: assert(!rare_->candidates.empty()); break;
-    case AcquireState::waiting: assert(policy_.wait); break;
-    case AcquireState::marking: assert(needs_marker() && !delay_markers().is_own_created); break;
-    case AcquireState::delaying:
-    case AcquireState::clearing: assert(!delay_markers().orphans.empty()); break;
-    case AcquireState::granted:
-      assert(node_.has_usable_number());
-      assert(!needs_marker() || delay_markers().is_own_created);
-      break;
-    case AcquireState::idle:
-    case AcquireState::making_parents:
-    case AcquireState::proving:
-    case AcquireState::recovering:
-    case AcquireState::listing:
-    case AcquireState::moving:
-    case AcquireState::creating_count:
-    case AcquireState::arming:
-    case AcquireState::confirming:
-    case AcquireState::pausing:
-    case AcquireState::removing_parent:
-    case AcquireState::draining:
-    case AcquireState::ended: break;
-  }
+  assert(state_ != enqueuing || attempt_.has_begun());
+  assert(state_ != inspecting || !rare_->candidates.empty());
+  assert(state_ != waiting || policy_.wait);
+  assert(state_ != marking || (needs_marker() && !delay_markers().is_own_created));
+  assert((state_ != delaying && state_ != clearing) || !delay_markers().orphans.empty());
+  assert(state_ != granted || node_.has_usable_number());
+  assert(state_ != granted || !needs_marker() || delay_markers().is_own_created);
 }
 
 }  // namespace zklock::core

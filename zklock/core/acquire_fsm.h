@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,63 +110,67 @@ class AcquireFsm {
  private:
   friend class InvariantCheck<AcquireFsm>;
   using Kind = AcquireEffect::Kind;
+  using enum AcquireState;
+  using enum Status;
   /// The replies that enqueuing still awaits. `count` stands for the count, or for the list that
   /// replaces it.
   enum class Awaited : std::uint8_t { create, create_and_count, count };
+  /// One input, while it is handled. The pointers are set for replies of that type.
+  struct Input {
+    Status status = Status::ok;
+    std::string_view detail = {};
+    bool lease_valid = false;
+    const CreatedAnswer* created = nullptr;
+    const CountedAnswer* counted = nullptr;
+    const ListedAnswer* listed = nullptr;
+    const InspectedAnswer* inspected = nullptr;
+    bool recreates_count = false;  ///< when the path is removed
+    AcquireEffects effects = {};
+  };
+  struct StateFacts;
+  using Transition = AcquireState (AcquireFsm::*)(Input&);
 
+  static const StateFacts& facts_of(AcquireState state) noexcept;
   static bool can_follow(AcquireState before, AcquireState after) noexcept;
   void assert_invariants() const noexcept;
   bool is_node_consistent_with(AcquireState state) const noexcept;
 
-  AcquireEffects enqueue();
-  AcquireEffects check_parent();
-  AcquireEffects not_created();
-  AcquireEffects move();
-  AcquireEffects handle_moved(const CreatedAnswer& answer);
-  bool predicts_predecessor() const noexcept;
-  AcquireEffects predict_predecessor();
-  std::optional<AcquireEffects> check_created();
-  AcquireEffects create_failed();
-  AcquireEffects handle_counted(const CountedAnswer& answer, bool lease_valid);
-  AcquireEffects handle_parents_created(const DoneAnswer& answer);
-  AcquireEffects handle_own_checked(const DoneAnswer& answer, bool lease_valid);
-  AcquireEffects handle_first_list(const ListedAnswer& answer, bool lease_valid);
-  std::optional<AcquireEffects> check_permit_count(const PermitsAnswer& count);
-  AcquireEffects create_count();
-  AcquireEffects handle_count_created(const DoneAnswer& answer);
-  AcquireEffects decide_by(const ListedAnswer& answer, bool lease_valid);
-  AcquireEffects list();
-  AcquireEffects arm(Decision decision);
-  AcquireEffects watch_all();
-  AcquireEffects drop_watches_then(AcquireEffects next);
-  bool is_path_newer(Zxid path_czxid) const noexcept { return path_czxid > node_.token(); }
-  AcquireEffects become_first(bool lease_valid);
-  AcquireEffects become_first_by_list(std::span<const std::string> children, Decision decision,
-                                      bool lease_valid);
-  static bool awaits_event(AcquireState state) noexcept;
-  bool needs_marker() const noexcept;
-  AcquireEffects mark();
-  AcquireEffects handle_marked(const DoneAnswer& answer, bool lease_valid);
-  AcquireEffects clear_next();
-  AcquireEffects handle_cleared(const DoneAnswer& answer);
-  AcquireEffects handle_parent_checked(const DoneAnswer& answer);
-  AcquireEffects handle_candidates(const ListedAnswer& answer);
-  AcquireEffects inspect_next();
-  AcquireEffects node_lost(Errc error);
-  AcquireEffects pause();
-  AcquireEffects repeat();
-  AcquireEffects handle_unusable_number();
-  AcquireEffects handle_taken_name();
-  AcquireEffects remove_parent();
-  AcquireEffects handle_parent_removed(const DoneAnswer& answer);
-  AcquireEffects drain();
-  AcquireEffects handle_drain_list(const ListedAnswer& answer);
-  AcquireEffects end(AcquireEffects before = {});
-  AcquireEffects fail(Errc error, std::string_view cause = {});
-  AcquireEffects handle_failure(Status status, std::string_view detail);
-  static AcquireEffect failure_effect(Errc error, std::string_view cause);
-  AcquireEffects remove_node();
+  // Each returns the next state. after_...: after all replies to the requests of that state.
+  AcquireState after_enqueuing(Input& in);
+  AcquireState after_making_parents(Input& in);
+  AcquireState after_proving(Input& in);
+  AcquireState after_recovering(Input& in);
+  AcquireState after_inspecting(Input& in);
+  AcquireState after_listing(Input& in);
+  AcquireState after_moving(Input& in);
+  AcquireState after_creating_count(Input& in);
+  AcquireState after_arming(Input& in);
+  AcquireState after_confirming(Input& in);
+  AcquireState after_marking(Input& in);
+  AcquireState after_clearing(Input& in);
+  AcquireState after_removing_parent(Input& in);
+  AcquireState after_draining(Input& in);
+  AcquireState not_created(Input& in);
+  AcquireState number_unusable(Input& in);
+  AcquireState not_executed(Input& in);
+  AcquireState after_decision(Input& in);
+  AcquireState first(Input& in);
+  AcquireState node_lost(Input& in, Errc error);
+  AcquireState failed(Input& in);
+  AcquireState fail(Input& in, Errc error, std::string_view cause = {});
+
+  AcquireEffects handle(Input&& in);
+  AcquireEffects handle(Input&& in, Transition next);
+  AcquireEffects enter(AcquireState next, Input&& in);
+  void begin_create();
+  void drop_watches(Input& in);
+  void report(Input& in, Errc error, std::string_view cause) const;
+  void remove_node(AcquireEffects& effects);
   AcquireEffect effect(Kind kind, std::string text = {}) const;
+  static bool is_searching(AcquireState state) noexcept;
+  bool awaits_event() const noexcept;
+  bool predicts_predecessor() const noexcept;
+  bool needs_marker() const noexcept;
 
   /// State that few contenders need, allocated at its first use.
   struct RareState {

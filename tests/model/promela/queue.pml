@@ -2,7 +2,7 @@
  *
  * The queue of one lock path. CLIENTS contenders have ROUNDS acquisitions and FAULTS faults each,
  * at any moment. The comment beside a step names the step of the library. The states are those of
- * the table in zklock/core/acquire_state.h.
+ * zklock/core/acquire_state.h.
  *
  * A step of the ensemble is atomic, because the ensemble executes one operation after the other.
  * The client processes a reply or an event in a later step. A lease is valid only while its session
