@@ -25,16 +25,16 @@ class LimitedLogTest : public ::testing::Test {
  protected:
   LimitedLogTest() { lock_.connect_all(); }
 
-  detail::ClientCore& core() { return lock_.core(0); }
+  detail::ClientCore& context() { return lock_.core(0); }
   void lose(int number) {
-    core().log({.kind = LogKind::loss,
-                .text = "lock /" + std::to_string(number) + ": lost",
-                .path = "/" + std::to_string(number)});
+    context().log({.kind = LogKind::loss,
+                   .text = "lock /" + std::to_string(number) + ": lost",
+                   .path = "/" + std::to_string(number)});
   }
   void event(int number) {
-    core().log({.level = LogLevel::debug,
-                .kind = LogKind::event,
-                .text = "event " + std::to_string(number)});
+    context().log({.level = LogLevel::debug,
+                   .kind = LogKind::event,
+                   .text = "event " + std::to_string(number)});
   }
 
   Lines lines_;
@@ -75,7 +75,7 @@ TEST_F(LimitedLogTest, LossesForAMinute_OneLineASecond) {
 
 TEST_F(LimitedLogTest, OneKindIsLimited_OthersAreWritten) {
   for (int i = 0; i < 11; ++i) lose(i);
-  core().warn("observe /x: closed");
+  context().warn("observe /x: closed");
   lock_.world().run_for(2s);
   ASSERT_EQ(lines_.size(), 12U);
   EXPECT_EQ(lines_[10], "observe /x: closed");
@@ -111,14 +111,14 @@ TEST_F(LimitedLogTest, SlowLog_DropsLinesBeyondAThousand) {
 
 TEST_F(LimitedLogTest, ClientIsClosed_OmittedLinesAreReported) {
   for (int i = 0; i < 15; ++i) lose(i);
-  core().close();
+  context().close();
   lock_.world().run_all();
   ASSERT_EQ(lines_.size(), 11U);
   EXPECT_EQ(lines_[10], "lock /14: 5 more holds were lost, the last here");
 }
 
 TEST_F(LimitedLogTest, ClientIsClosed_LaterLinesAreDropped) {
-  core().close();
+  context().close();
   lose(1);
   lock_.world().run_all();
   EXPECT_EQ(lines_, Lines{});
@@ -137,7 +137,7 @@ TEST_F(LimitedLogTest, SlowLog_OmittedLinesAreReportedLater) {
   on_line_ = [&] {  // the log is slow in the first line
     if (!std::exchange(is_first, false)) return;
     for (int i = 0; i < 1500; ++i) event(i);
-    for (int i = 0; i < 12; ++i) core().warn("observe /x: closed");
+    for (int i = 0; i < 12; ++i) context().warn("observe /x: closed");
     lock_.world().run_for(1500ms);
   };
   event(-1);

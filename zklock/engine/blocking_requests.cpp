@@ -104,14 +104,14 @@ std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadli
 BlockingRequests::BlockingRequests(PathContext& path, const char* operation, const TimeLimit& limit)
     : path_(path),
       operation_(operation),
-      began_(path.core().scheduler().now()),
-      limit_(round_trip_deadline(path.core(), limit)) {
-  path_.core().check_usable(operation_, path_.path().str());
+      began_(path.context().scheduler().now()),
+      limit_(round_trip_deadline(path.context(), limit)) {
+  path_.context().check_usable(operation_, path_.path().str());
 }
 
 std::optional<std::vector<client::Reply>> BlockingRequests::try_run(
     std::vector<client::Operation> operations) {
-  return round_trip(path_.core(), limit_, std::move(operations));
+  return round_trip(path_.context(), limit_, std::move(operations));
 }
 
 std::vector<client::Reply> BlockingRequests::run(std::vector<client::Operation> operations) {
@@ -129,13 +129,13 @@ client::Reply BlockingRequests::run(client::Operation operation) {
 client::Reply BlockingRequests::run_now(client::SessionId session, client::Operation operation) {
   std::vector<client::Operation> operations;
   operations.push_back(std::move(operation));
-  auto replies = round_trip(path_.core(), limit_, std::move(operations), {}, session);
+  auto replies = round_trip(path_.context(), limit_, std::move(operations), {}, session);
   if (!replies) fail_timed_out();
   return std::move(replies->front());
 }
 
 void BlockingRequests::fail_timed_out() const {
-  fail(Errc::not_connected, no_reply_text(path_.core(), began_));
+  fail(Errc::not_connected, no_reply_text(path_.context(), began_));
 }
 
 void BlockingRequests::fail(const client::Reply& reply) const {

@@ -111,8 +111,8 @@ void Contender::fail(Errc code, const std::string& cause) noexcept {
 }
 
 AcquireOutcome Contender::closed() const {
-  return {.error = error(Errc::closed, core().closed() ? std::string_view{}
-                                                       : "the mutex was destroyed meanwhile")};
+  return {.error = error(Errc::closed, context().closed() ? std::string_view{}
+                                                          : "the mutex was destroyed meanwhile")};
 }
 
 void Contender::withdraw() noexcept {
@@ -140,7 +140,7 @@ void Contender::on_ended() {
   depart();
   // A single attempt has failed. Calls of this owner that joined meanwhile and can wait get a new
   // contender.
-  const core::Instant now = core().scheduler().now();
+  const core::Instant now = context().scheduler().now();
   Calls waiting;
   for (auto& call : std::exchange(calls_, {})) {
     if (waits_ || !call->time_limit().may_wait(now)) {

@@ -164,7 +164,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
 
   using Calls = boost::container::small_vector<std::shared_ptr<PendingAcquire>, 1>;
 
-  EngineContext& core() const noexcept { return path_->core(); }
+  EngineContext& context() const noexcept { return path_->context(); }
   /// Returns why a call with this kind of count and this rule may not join; std::nullopt if it may.
   std::optional<Error> refusal(core::CountKind kind, const core::QueueRule& rule) const;
   const core::AcquireFsm::Policy& policy() const noexcept { return node_->machine().policy(); }

@@ -47,7 +47,7 @@ void Contender::on_granted(core::Instant now) {
   const core::HoldLimit limit = calls.front()->terms().limit;  // the oldest call decides it
   const std::uint64_t grant_index = node_->count_grant();
   grant_ = std::make_unique<Grant>(
-      core(), reporter_,
+      context(), reporter_,
       Grant::Terms{.token = {node_->machine().node().token().zxid, grant_index},
                    .lease = node_->lease(),
                    .permits = policy().rule.wanted,
@@ -70,8 +70,8 @@ void Contender::on_granted(core::Instant now) {
 void Contender::log_acquired(core::Duration waited) const {
   const bool is_slow = waited >= core::SlowWait::kSlow;
   const LogLevel level = is_slow ? LogLevel::info : LogLevel::debug;
-  if (!core().logs(level)) return;
-  const bool logs_events = core().logs(LogLevel::debug);
+  if (!context().logs(level)) return;
+  const bool logs_events = context().logs(LogLevel::debug);
   reporter_.log(level, logs_events ? LogKind::event : LogKind::slow_acquire, "acquired",
                 {.token = grant_->token(), .node = node_->own_name(), .waited = waited});
 }
@@ -91,7 +91,7 @@ void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {
 core::Instant Contender::check_validity() {
   path_->assert_held();
   if (!holds()) return {};
-  const core::Instant now = core().scheduler().now();
+  const core::Instant now = context().scheduler().now();
   if (!grant_->check_valid(now)) lose(grant_->loss_reason().value());
   return now;
 }
@@ -138,7 +138,7 @@ Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noex
   if (!held) return dropped;
   grant_->release();
   count_end(HoldEnd::released, now);
-  if (core().logs(LogLevel::debug)) {
+  if (context().logs(LogLevel::debug)) {
     reporter_.log(LogLevel::debug, LogKind::event, "released",
                   {.token = grant_->token(), .held = now - grant_->since()});
   }
@@ -179,18 +179,18 @@ void Contender::lose(LossReason why) noexcept {
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
   const LossReason reason = grant_->lose(why);
-  const core::Instant now = core().scheduler().now();
+  const core::Instant now = context().scheduler().now();
   count_end(end_by(reason), now);
   if (metrics_ != nullptr) metrics_->add_loss(reason);
   node_->end_watches();
   LossNotification::DeleteNode delete_node;
   if (leaves_node(why)) {
-    delete_node = [self, lost_at = core().scheduler().now()](BackgroundWork::Id work) {
+    delete_node = [self, lost_at = context().scheduler().now()](BackgroundWork::Id work) {
       self->delete_lost_node(work, lost_at);
     };
   }
   std::string line;
-  if (why != LossReason::closed && core().logs(LogLevel::warning)) {
+  if (why != LossReason::closed && context().logs(LogLevel::warning)) {
     line = reporter_.line(
         "lost: " + std::string(core::clause_of(reason)),
         {.token = grant_->token(), .node = node_->own_name(), .held = now - grant_->since()});
@@ -207,7 +207,7 @@ void Contender::lose(LossReason why) noexcept {
 // children, so that it finds the marker. And the znode is not watched since the loss: after a
 // while, another contender can have its name, in a path that was recreated. So it is read first.
 void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
-  const bool is_late = core().scheduler().now() - lost_at > kLongestUnwatched;
+  const bool is_late = context().scheduler().now() - lost_at > kLongestUnwatched;
   const bool in_doubt =
       is_late || node_->machine().delay_markers().has_own() || !grant_->check_lease();
   node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
@@ -229,7 +229,7 @@ std::shared_ptr<void> Contender::delay_delete(const Hold& hold) {
 
 void Contender::release(core::CountKind kind) noexcept {
   const auto self = shared_from_this();
-  if (core().forked()) {
+  if (context().forked()) {
     keep_for_ever(self);
     return;
   }
@@ -239,7 +239,7 @@ void Contender::release(core::CountKind kind) noexcept {
 
 std::string Contender::node_path() const {
   // In a fork()ed child no mutex may be locked. There it is the path before a downgrade.
-  if (core().forked()) return path_->child(node_->machine().node().name());
+  if (context().forked()) return path_->child(node_->machine().node().name());
   const EngineLock lock(path_->entry());
   return path_->child(node_->own_name());
 }
@@ -256,7 +256,7 @@ void Contender::watch_node() {
 }
 
 bool Contender::renew(std::optional<core::Duration> length) {
-  if (core().forked()) return false;
+  if (context().forked()) return false;
   const EngineLock lock(path_->entry());
   check_validity();
   return holds() && grant_->renew(length, clock_reader());

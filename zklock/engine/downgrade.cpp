@@ -39,7 +39,7 @@ void Downgrade::begin() noexcept {
   if (!reader) return;
   name_ = reader->text;
   node_.watches_.disarm_own();  // this client deletes the znode: no loss
-  work_ = node_.path_queue().core().work().begin();
+  work_ = node_.path_queue().context().work().begin();
   must_look_ = node_.is_unseen();
   again();
 }
@@ -61,7 +61,7 @@ void Downgrade::send() {
   if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
-  node_.path_queue().core().coordinator().submit(
+  node_.path_queue().context().coordinator().submit(
       {.operation = std::move(exchange), .session = node_.session(), .fail_if_disconnected = true},
       on_reply(&Downgrade::sent));
 }
@@ -82,7 +82,7 @@ void Downgrade::look() {
 }
 
 void Downgrade::read(const std::string& name, Step step) {
-  client::get_by_quorum(node_.path_queue().core().coordinator(), node_.path_queue().child(name),
+  client::get_by_quorum(node_.path_queue().context().coordinator(), node_.path_queue().child(name),
                         node_.session(), on_reply(step));
 }
 
@@ -134,7 +134,7 @@ void Downgrade::again() {
 void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::ended_as_writer);
   state_ = State::pausing;
-  client::Scheduler& scheduler = node_.path_queue().core().scheduler();
+  client::Scheduler& scheduler = node_.path_queue().context().scheduler();
   timer_ = scheduler.at(scheduler.now() + kRetryDelay, under_lock(node_.shared_from_this(), [this] {
                           if (state_ == State::pausing) again();
                         }));
@@ -143,14 +143,14 @@ void Downgrade::pause() {
 void Downgrade::end_hold() {
   hold_has_ended_ = true;
   if (state_ != State::pausing) return;
-  node_.path_queue().core().scheduler().cancel(timer_);
+  node_.path_queue().context().scheduler().cancel(timer_);
   settle(State::ended_as_writer);
 }
 
 void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::ended_as_writer);
-  node_.path_queue().core().warn(
+  node_.path_queue().context().warn(
       core::log_line("downgrade", node_.path_queue().path().str(),
                      cause + "; readers wait until this owner releases its read lock", {}));
 }
@@ -169,7 +169,7 @@ void Downgrade::settle(State state) {
     node_.remove_unwanted_delay_marker(work_);
   }
   for (auto& then : std::exchange(waiting_, {})) node_.path_queue().after_unlock(std::move(then));
-  node_.path_queue().core().work().end(work_);
+  node_.path_queue().context().work().end(work_);
 }
 
 }  // namespace zklock::detail

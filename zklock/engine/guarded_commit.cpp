@@ -59,7 +59,7 @@ bool changes(const client::request::Write& w) {
 std::shared_ptr<GuardedCommit> GuardedCommit::start(const GuardedWrites& writes, Deadline deadline,
                                                     Done done) {
   auto commit = std::make_shared<GuardedCommit>(writes, deadline, std::move(done));
-  commit->core().check_usable(writes.operation, commit->lock_path());
+  commit->context().check_usable(writes.operation, commit->lock_path());
   const EngineLock lock(commit->entry());
   commit->begin();
   return commit;
@@ -107,7 +107,7 @@ std::optional<Error> GuardedCommit::obstacle() const {
   const bool all_hold =
       std::ranges::all_of(what_.guards, [](const auto& g) { return g->grant().check_held(); });
   if (!all_hold) return error(Errc::lock_lost, "the hold is lost; nothing was sent");
-  if (!deadline_.has_passed(core().scheduler().now())) return std::nullopt;
+  if (!deadline_.has_passed(context().scheduler().now())) return std::nullopt;
   return error(Errc::not_connected, "the deadline has passed; nothing was sent");
 }
 
@@ -120,12 +120,12 @@ void GuardedCommit::submit() {
   }
   transaction.writes.insert(transaction.writes.end(), what_.writes.begin(), what_.writes.end());
   if (!deadline_.is_never() && timer_ == client::TimerId{}) {
-    timer_ = core().scheduler().at(deadline_.at(),
-                                   under_lock(weak_from_this(), [this] { on_deadline(); }));
+    timer_ = context().scheduler().at(deadline_.at(),
+                                      under_lock(weak_from_this(), [this] { on_deadline(); }));
   }
   for (const auto& guard : what_.guards) guard->grant().commit_begins();
   state_ = State::submitted;
-  request_ = core().coordinator().submit(
+  request_ = context().coordinator().submit(
       {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
       under_lock(shared_from_this(), [this](const client::Reply& reply) { on_answered(reply); }));
 }
@@ -170,7 +170,7 @@ bool GuardedCommit::withdraw(Errc why) {
     case State::withdrawn:
     case State::over: return true;
     case State::submitted:
-      if (!core().coordinator().cancel_unsent(request_)) return false;
+      if (!context().coordinator().cancel_unsent(request_)) return false;
       state_ = State::withdrawn;
       withdrawn_for_ = why;
       return true;
@@ -232,9 +232,9 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
 void GuardedCommit::finish(std::optional<Error> error) {
   assert(state_ != State::over);
   state_ = State::over;
-  core().scheduler().cancel(timer_);
+  context().scheduler().cancel(timer_);
   for (const auto& guard : what_.guards) guard->grant().remove(*this);
-  core().mutex().after_unlock(
+  context().mutex().after_unlock(
       [done = std::exchange(done_, nullptr), error = std::move(error)] { done(error); });
 }
 

@@ -74,7 +74,7 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
   /// Withdraws the transaction if it has not been sent yet. Otherwise its reply still ends the
   /// commit.
   void give_up();
-  EngineLock::Entry entry() const noexcept { return {core()}; }
+  EngineLock::Entry entry() const noexcept { return {context()}; }
 
   /// Returns the error for which begin() would send nothing: `what` is invalid, or a hold is lost.
   static std::optional<Error> refusal(const GuardedWrites& what);
@@ -82,7 +82,7 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
  private:
   enum class State { created, submitted, withdrawn, missing, over };
 
-  EngineContext& core() const noexcept { return what_.guards.front()->path_context().core(); }
+  EngineContext& context() const noexcept { return what_.guards.front()->path_context().context(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
   Error error(Errc code, std::string_view cause = {}) const {
     return Error(code, what_.operation, lock_path(), cause);

@@ -50,17 +50,17 @@ bool LateCreates::goes_on(const client::Reply& reply) {
 
 void LateCreates::look_later() {
   for (Attempt& attempt : attempts_) attempt.in_look = true;
-  client::Scheduler& scheduler = path_.core().scheduler();
-  scheduler.at(scheduler.now() + path_.core().keeper().timeout() / 2,
+  client::Scheduler& scheduler = path_.context().scheduler();
+  scheduler.at(scheduler.now() + path_.context().keeper().timeout() / 2,
                of_this_session([this] { look(); }));
   is_looking_ = true;
 }
 
 void LateCreates::submit(client::Operation operation, Step step) {
-  path_.core().coordinator().submit({.operation = std::move(operation), .session = session_},
-                                    of_this_session([this, step](const client::Reply& reply) {
-                                      if (goes_on(reply)) (this->*step)(reply);
-                                    }));
+  path_.context().coordinator().submit({.operation = std::move(operation), .session = session_},
+                                       of_this_session([this, step](const client::Reply& reply) {
+                                         if (goes_on(reply)) (this->*step)(reply);
+                                       }));
 }
 
 void LateCreates::look() {
@@ -92,8 +92,8 @@ void LateCreates::inspected(const client::Reply& reply) {
                " late, after its create had been abandoned; it is being deleted, no action is "
                "needed");
     // With care, because the name may be another znode's by then.
-    path_.core().cleaner().remove(session_, {.path = path_.child(node), .token = reply.token},
-                                  Cleaner::Step::looking);
+    path_.context().cleaner().remove(session_, {.path = path_.child(node), .token = reply.token},
+                                     Cleaner::Step::looking);
   }
   inspect_next();
 }

@@ -133,7 +133,7 @@ bool Line::may_idle() const {
 /// Grants the lock node to the first contender behind it. If the lease is not valid, deletes the
 /// lock node instead.
 void Line::grant_next() {
-  const core::Instant now = path().core().scheduler().now();
+  const core::Instant now = path().context().scheduler().now();
   if (!node_.lease()->check(now)) {
     behind_.front().caller.name_thread();  // admit() has not, and a znode is made for it
     return node_.remove(LockNode::RemovalCause::lapse_without_holder);
@@ -151,7 +151,7 @@ void Line::count_if_due() {
   client::Operation operation = client::request::CountChildren{path().path().str()};
   if (lists) operation = client::request::ListChildren{path().path().str()};
   budget_.on_count_requested();
-  path().core().coordinator().submit(
+  path().context().coordinator().submit(
       {.operation = std::move(operation), .session = node_.session()},
       under_lock(node_.weak_from_this(), [this, lists](const client::Reply& reply) {
         on_counted(reply, lists ? core::contenders(reply.children).size()
@@ -177,7 +177,7 @@ void Line::on_counted(const client::Reply& reply, std::size_t contenders) {
 // ---- idle ---------------------------------------------------------------------------------------
 
 void Line::become_idle() {
-  idle_since_ = path().core().scheduler().now();
+  idle_since_ = path().context().scheduler().now();
   node_.set_front(nullptr);
 }
 
@@ -201,7 +201,7 @@ void Line::on_release_requested() {
 
 void Line::on_tick() {
   if (!node_.is_idle() || !behind_.empty()) return;
-  const auto idle = path().core().scheduler().now() - idle_since_;
+  const auto idle = path().context().scheduler().now() - idle_since_;
   if (std::chrono::floor<std::chrono::milliseconds>(idle) >= policy_.keep_idle_for) end_idling();
 }
 
@@ -246,7 +246,7 @@ void Line::on_position(std::size_t position) {
 }
 
 void Line::notify_positions(std::size_t from) {
-  if (!position_ || !(may_listen_ || path().core().logs(LogLevel::debug))) return;
+  if (!position_ || !(may_listen_ || path().context().logs(LogLevel::debug))) return;
   for (std::size_t i = from; i < behind_.size(); ++i) {
     behind_[i].contender->on_position(*position_ + i + 1);
   }

@@ -47,7 +47,7 @@ void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::si
 }
 
 bool LockEventReporter::logs(LogLevel level) const noexcept {
-  return path_.core().logs(level);
+  return path_.context().logs(level);
 }
 
 std::string LockEventReporter::line(std::string_view sentence, core::LogFields fields) const {
@@ -61,10 +61,10 @@ std::string LockEventReporter::line(std::string_view sentence, core::LogFields f
 
 void LockEventReporter::log(LogLevel level, LogKind kind, std::string_view sentence,
                             core::LogFields fields) const noexcept {
-  path_.core().log({.level = level,
-                    .kind = kind,
-                    .text = line(sentence, std::move(fields)),
-                    .path = path_.path().str()});
+  path_.context().log({.level = level,
+                       .kind = kind,
+                       .text = line(sentence, std::move(fields)),
+                       .path = path_.path().str()});
 }
 
 }  // namespace zklock::detail

@@ -29,11 +29,12 @@ LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::Acquire
     : path_(std::move(path)),
       caller_(std::move(caller)),
       cohort_policy_(cohort_policy),
-      fsm_(core().attempt_prefix().c_str(), core().next_lock_node_number(), std::move(policy)) {}
+      fsm_(context().attempt_prefix().c_str(), context().next_lock_node_number(),
+           std::move(policy)) {}
 
 LockNode::~LockNode() {
   assert(!holding_ || !holding_->needs_lease);
-  core().keeper().dismiss(*this);
+  context().keeper().dismiss(*this);
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
@@ -52,7 +53,7 @@ void LockNode::run(core::AcquireEffects effects) {
 
 void LockNode::carry_out(Effect effect) {
   switch (effect.kind) {
-    case Effect::Kind::create: return create(std::move(effect.text), core().scheduler().now());
+    case Effect::Kind::create: return create(std::move(effect.text), context().scheduler().now());
     case Effect::Kind::move: return move(effect.text);
     case Effect::Kind::create_parents: return create_parents();
     case Effect::Kind::check_parent: return check_parent(effect.session);
@@ -79,7 +80,7 @@ void LockNode::carry_out(Effect effect) {
 
 client::RequestId LockNode::submit(client::Operation operation, SessionId session,
                                    client::ReplyHandler handler) {
-  return core().coordinator().submit(
+  return context().coordinator().submit(
       {.operation = std::move(operation), .session = session, .wanted_since = wanted_since_},
       std::move(handler));
 }
@@ -96,11 +97,11 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   const bool lists = fsm_.present_rule().shares_count();
   const bool counts = fsm_.is_counting_children() && !lists;
   const bool makes_path = path_->should_create_path();
-  core::ZnodeData data = core().identify(caller_);
+  core::ZnodeData data = context().identify(caller_);
   data.attempt = std::move(attempt);
   request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(), data.encode(),
                                   counts, makes_path};
-  create_id_ = core().coordinator().submit(
+  create_id_ = context().coordinator().submit(
       {.operation = std::move(create), .wanted_since = wanted_since_},
       on_reply([counts, makes_path](LockNode& p, const auto& r) {
         p.path_->record_create(r, makes_path);
@@ -116,14 +117,14 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
       }));
   if (makes_path) path_->record_path_exists();
   if (lists) list({});
-  wanted_since_ = core().scheduler().now();
+  wanted_since_ = context().scheduler().now();
 }
 
 void LockNode::drop_unsent() {
   if (!let_through_ && path_->create_limiter().withdraw(*this)) return fsm_.on_create_withdrawn();
-  core().coordinator().cancel_unsent(create_id_);
-  core().coordinator().cancel_unsent(count_id_);
-  core().coordinator().cancel_unsent(list_id_);
+  context().coordinator().cancel_unsent(create_id_);
+  context().coordinator().cancel_unsent(count_id_);
+  context().coordinator().cancel_unsent(list_id_);
 }
 
 void LockNode::let_through() {
@@ -200,14 +201,14 @@ void LockNode::on_predecessor_released() {
 
 void LockNode::pause() {
   const auto delay =
-      std::max<core::Duration>(core().keeper().timeout() / 24, std::chrono::milliseconds(10));
-  core().scheduler().at(core().scheduler().now() + delay,
-                        under_lock(shared_from_this(), [this] { run(fsm_.on_pause_over()); }));
+      std::max<core::Duration>(context().keeper().timeout() / 24, std::chrono::milliseconds(10));
+  context().scheduler().at(context().scheduler().now() + delay,
+                           under_lock(shared_from_this(), [this] { run(fsm_.on_pause_over()); }));
 }
 
 bool LockNode::update_lease(SessionId session) {
   if (front_.expired()) return false;
-  auto lease = core().keeper().lease_for_grant(session);
+  auto lease = context().keeper().lease_for_grant(session);
   if (!lease) return false;
   lease_ = std::move(lease);
   return true;

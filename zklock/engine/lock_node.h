@@ -210,12 +210,12 @@ class LockNode final : private CreateLimiter::Waiter,
   bool is_mutex() const noexcept { return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate; }
   /// Records that `reply` has shown the lock znode.
   void saw_own_node(const client::Reply& reply) noexcept {
-    const LeaseKeeper& keeper = core().keeper();
+    const LeaseKeeper& keeper = context().keeper();
     if (reply.sent_at >= keeper.up_to_date_since()) seen_on_connection_ = keeper.connection();
   }
   /// Returns whether the lock znode was not seen since the last reconnect. The path may have been
   /// recreated meanwhile, and another znode can have the name.
-  bool is_unseen() const noexcept { return seen_on_connection_ != core().keeper().connection(); }
+  bool is_unseen() const noexcept { return seen_on_connection_ != context().keeper().connection(); }
   void on_release_requested(bool force);
   /// Handles the reply to the read of a predecessor.
   void on_predecessor_read(const std::string& node, const client::Reply& reply);
@@ -238,7 +238,7 @@ class LockNode final : private CreateLimiter::Waiter,
                                                const core::CohortPolicy& cohort_policy);
   bool agrees(const core::AcquireFsm::Policy& policy,
               const core::CohortPolicy& cohort_policy) const noexcept;
-  EngineContext& core() const noexcept { return path_->core(); }
+  EngineContext& context() const noexcept { return path_->context(); }
   std::shared_ptr<Contender> front() const noexcept { return front_.lock(); }
   /// Returns the line; null before it begins and after it has ended.
   Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
@@ -326,7 +326,7 @@ class LockNode final : private CreateLimiter::Waiter,
   void notify_position();
   /// The granted znode is lost. `why` is `lease_expired`, `session_expired` or `node_deleted`.
   void lose(LossReason why);
-  core::Duration held_for() const { return core().scheduler().now() - holding_->since; }
+  core::Duration held_for() const { return context().scheduler().now() - holding_->since; }
   bool goes_by_number() const noexcept;
   /// Returns false if probably no other contender waits for the lock node, which is being released.
   bool may_be_awaited() const;

@@ -60,7 +60,7 @@ void LockNode::list(SessionId session) {
     return;
   }
   const auto [list, count] = client::submit_then_get(
-      core().coordinator(), request::ListChildren{path}, count_path(), session,
+      context().coordinator(), request::ListChildren{path}, count_path(), session,
       on_reply([](LockNode& p, const auto& queue, const auto& counted) {
         return p.listed(queue, counted);
       }),
@@ -115,7 +115,7 @@ core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
 // The reply to a multi has the name of the created znode, but not its stat. So the stat is
 // requested after it.
 void LockNode::move(const std::string& attempt) {
-  core::ZnodeData data = core().identify(caller_);
+  core::ZnodeData data = context().identify(caller_);
   data.attempt = attempt;
   data.since_ms = queued_ms_;
   watches_.forget_own();  // this client deletes the znode: no loss
@@ -129,7 +129,7 @@ void LockNode::move(const std::string& attempt) {
                               .contender = true,
                               .sequential = true}}};
   // At once: after a wait for a connection, the name may be another contender's.
-  create_id_ = core().coordinator().submit(
+  create_id_ = context().coordinator().submit(
       {.operation = std::move(exchange),
        .session = fsm_.node().session(),
        .fail_if_disconnected = true},
@@ -152,10 +152,10 @@ void LockNode::move(const std::string& attempt) {
 // The check proves by the quorum that a znode of this name exists. The read after it shows whether
 // it is the lock znode. The server executes the read after the check.
 void LockNode::check_own(SessionId session) {
-  core().keeper().on_lease_needed();
+  context().keeper().on_lease_needed();
   const std::string path = path_->path().child(fsm_.node().name());
   client::submit_then_get(
-      core().coordinator(), request::Check{path}, path, session,
+      context().coordinator(), request::Check{path}, path, session,
       on_reply([](LockNode& p, const auto& check, const auto& get) {
         const client::Reply& r = check.status == Status::ok ? get : check;
         return p.fsm_.on_done({p.status_for_own(check, get), r.detail}, p.update_lease());

@@ -57,7 +57,7 @@ void LockNode::start(const std::shared_ptr<Contender>& first, Line::Waiters* beh
       each.contender->set_lock_node(shared_from_this());
     }
   }
-  core().keeper().enlist(*this);
+  context().keeper().enlist(*this);
   run(fsm_.start(path_->counter_has_ended()));
 }
 
@@ -89,7 +89,7 @@ void LockNode::leave(const Contender& contender) {
 
 void LockNode::abandon() {
   front_.reset();
-  if (!fsm_.has_ended()) work_ = core().work().begin();
+  if (!fsm_.has_ended()) work_ = context().work().begin();
 }
 
 void LockNode::close() {
@@ -102,8 +102,8 @@ void LockNode::close() {
 // There is a contender: update_lease() is false without one.
 void LockNode::grant() {
   holding_ = std::make_unique<Holding>(*this);
-  holding_->since = core().scheduler().now();
-  core().keeper().hold_began();
+  holding_->since = context().scheduler().now();
+  context().keeper().hold_began();
   path_->record_grant(fsm_.predecessors().were_awaited());
   front()->on_granted(holding_->since);
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
@@ -128,7 +128,7 @@ void LockNode::fail(Errc error, const std::string& cause) {
 void LockNode::machine_ended() {
   end_watches();
   const auto work = std::exchange(work_, {});
-  if (work != BackgroundWork::Id{}) core().work().end(work);
+  if (work != BackgroundWork::Id{}) context().work().end(work);
   const auto ended = std::exchange(front_, {}).lock();
   requeue_behind();
   if (ended) ended->on_ended();
@@ -183,7 +183,7 @@ void LockNode::on_session_ended(SessionId session) {
 }
 
 void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
-  if (is_granted() && lease == lease_) lose(core().keeper().reason_of_lapse(lease->session()));
+  if (is_granted() && lease == lease_) lose(context().keeper().reason_of_lapse(lease->session()));
 }
 
 void LockNode::lose(LossReason why) {
@@ -249,11 +249,11 @@ bool LockNode::goes_by_number() const noexcept {
 
 void LockNode::end_watches() {
   path_->assert_held();
-  core().keeper().dismiss(*this);
+  context().keeper().dismiss(*this);
   end_delay();
   has_ended_ = true;
   if (holding_) {
-    if (std::exchange(holding_->needs_lease, false)) core().keeper().hold_ended();
+    if (std::exchange(holding_->needs_lease, false)) context().keeper().hold_ended();
     holding_->downgrade.end_hold();
   }
   watches_.disarm();
@@ -291,7 +291,7 @@ LockNode::Names LockNode::own_names() const {
 }
 
 std::string LockNode::data_as_reader() const {
-  core::ZnodeData data = core().identify(caller_);
+  core::ZnodeData data = context().identify(caller_);
   data.attempt = fsm_.attempt().text();
   data.token = fsm_.node().token().zxid;
   data.since_ms = queued_ms_;
@@ -313,7 +313,7 @@ bool LockNode::is_path_of_own_znode(const client::Reply& path) const {
 /// that waits all the same lists the children, as after every delete that was not announced.
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
-      std::min(holding_->since - wanted_since_, core().keeper().timeout() / 20);
+      std::min(holding_->since - wanted_since_, context().keeper().timeout() / 20);
   return fsm_.predecessors().were_awaited() || path_->was_contended() || held_for() >= way;
 }
 
@@ -342,16 +342,16 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
     // Only a downgrade has two names. So on_removed() reports one delete at most.
     assert(names.size() < 2 || !is_mutex());
     for (const std::string& name : names) {
-      core().cleaner().remove(fsm_.node().session(),
-                              {.path = path_->child(name),
-                               .token = fsm_.node().token(),
-                               .siblings = take_siblings(),
-                               .is_downgraded = has_downgraded() || name != fsm_.node().name()},
-                              first_step_for(cause), on_removed(cause), work);
+      context().cleaner().remove(fsm_.node().session(),
+                                 {.path = path_->child(name),
+                                  .token = fsm_.node().token(),
+                                  .siblings = take_siblings(),
+                                  .is_downgraded = has_downgraded() || name != fsm_.node().name()},
+                                 first_step_for(cause), on_removed(cause), work);
     }
   } else if (auto hold_marker = take_hold_marker()) {
-    core().cleaner().remove(fsm_.node().session(), {.path = std::move(hold_marker->path)},
-                            Cleaner::Step::deleting, {}, work);
+    context().cleaner().remove(fsm_.node().session(), {.path = std::move(hold_marker->path)},
+                               Cleaner::Step::deleting, {}, work);
   }
   end_watches();
   requeue_behind();
@@ -373,7 +373,7 @@ Cleaner::Step LockNode::first_step_for(RemovalCause cause) const {
   switch (cause) {
     case RemovalCause::release: {
       const bool is_followed = fsm_.policy().rule.access == Access::exclusive && !has_downgraded();
-      const bool announces = core().settings().announces && is_followed && may_be_awaited();
+      const bool announces = context().settings().announces && is_followed && may_be_awaited();
       return announces ? Cleaner::Step::announcing : Cleaner::Step::deleting;
     }
     case RemovalCause::unannounced_release:
@@ -394,7 +394,7 @@ void LockNode::remove_node(const Effect& effect) {
   if (!effect.sibling.empty()) node.siblings.push_back({path_->child(effect.sibling)});
   const bool looks = effect.reads_first || (is_unseen() && node.token != FencingToken{});
   const auto first_step = looks ? Cleaner::Step::looking : Cleaner::Step::deleting;
-  core().cleaner().remove(effect.session, std::move(node), first_step, {}, work_);
+  context().cleaner().remove(effect.session, std::move(node), first_step, {}, work_);
 }
 
 }  // namespace zklock::detail

@@ -20,10 +20,10 @@ request::Transaction LockNode::while_queued(request::Write write) const {
 void LockNode::mark(const Effect& effect) {
   // The data show people which contender left the marker.
   request::write::Create marker{path_->path().child(effect.text),
-                                core().identify(caller_).encode()};
+                                context().identify(caller_).encode()};
   const std::string own = path_->path().child(own_name());
   client::submit_then_get(
-      core().coordinator(), while_queued(std::move(marker)), own, effect.session,
+      context().coordinator(), while_queued(std::move(marker)), own, effect.session,
       under_lock(weak_from_this(), [this](const client::Reply& made, const client::Reply& get) {
         // If the ACL forbids the read, the name alone decides.
         const bool unreadable = get.status == core::Status::no_auth;
@@ -40,9 +40,9 @@ void LockNode::cancel_lock_delay() {
 // The name is kept: a release before this delete has ended must delete the marker too.
 void LockNode::remove_unwanted_delay_marker(BackgroundWork::Id work) {
   if (unwanted_delay_marker().empty()) return;
-  core().cleaner().remove(fsm_.node().session(),
-                          {.path = path_->path().child(unwanted_delay_marker())},
-                          Cleaner::Step::deleting, {}, work);
+  context().cleaner().remove(fsm_.node().session(),
+                             {.path = path_->path().child(unwanted_delay_marker())},
+                             Cleaner::Step::deleting, {}, work);
 }
 
 std::string LockNode::take_unwanted_delay_marker() {
@@ -54,30 +54,30 @@ void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
   submit(while_queued(request::write::Remove{marker}), effect.session,
          under_lock(weak_from_this(), [this, marker](const client::Reply& r) {
-           if (r.status == core::Status::ok) core().delay_marker_clock().forget(marker);
+           if (r.status == core::Status::ok) context().delay_marker_clock().forget(marker);
            run(fsm_.on_done({r.status, r.detail}));
          }));
 }
 
 void LockNode::delay() {
   end_delay();
-  const core::Instant now = core().scheduler().now();
+  const core::Instant now = context().scheduler().now();
   core::Instant due = now;
   for (const core::DelayMarker& orphan : fsm_.delay_markers().orphans) {
     const std::string marker = path_->path().child(orphan.name);
-    due = std::max(due, core().delay_marker_clock().first_seen(marker, now) + orphan.length);
+    due = std::max(due, context().delay_marker_clock().first_seen(marker, now) + orphan.length);
   }
   if (due <= now) return run(fsm_.on_delay_over());
   if (!fsm_.policy().wait) return run(fsm_.withdraw());
   const auto look_again = [this] {  // even after end_delay(): the timer can have begun to run
     if (!has_ended_ && fsm_.state() == core::AcquireState::delaying) delay();
   };
-  delays_.write().timer = core().scheduler().at(due, under_lock(weak_from_this(), look_again));
+  delays_.write().timer = context().scheduler().at(due, under_lock(weak_from_this(), look_again));
 }
 
 void LockNode::end_delay() noexcept {
   if (delays_->timer == client::TimerId{}) return;
-  core().scheduler().cancel(std::exchange(delays_.write().timer, {}));
+  context().scheduler().cancel(std::exchange(delays_.write().timer, {}));
 }
 
 // ---- the hold marker ----------------------------------------------------------------------------
@@ -86,9 +86,9 @@ void LockNode::end_delay() noexcept {
 // grant. The create is sent at once or not at all. After a wait for a connection, the name of the
 // own znode may be another contender's.
 bool LockNode::mark_hold() {
-  if (!core().settings().marks_holds || queued_ms_ == 0 || is_name_unknown()) return false;
-  if (!holding_->marker.on_tick(held_for(), core().keeper().timeout())) return false;
-  core().coordinator().submit(
+  if (!context().settings().marks_holds || queued_ms_ == 0 || is_name_unknown()) return false;
+  if (!holding_->marker.on_tick(held_for(), context().keeper().timeout())) return false;
+  context().coordinator().submit(
       {.operation = while_queued(request::write::Create{
            .path = hold_marker_path(), .ephemeral = true, .contender = true, .is_optional = true}),
        .session = fsm_.node().session(),

@@ -11,7 +11,7 @@ namespace zklock::detail {
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task) {
   PathContext& context = *path;
   context.after_unlock([path = std::move(path), task = std::move(task)] {
-    EngineContext& core = path->core();
+    EngineContext& core = path->context();
     post_or_run(core.shared_from_this(), core.losses(), task);
   });
 }
@@ -24,7 +24,7 @@ LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_
       delete_node_(std::move(delete_node)) {}
 
 void LossNotification::start() {
-  EngineContext& core = path_->core();
+  EngineContext& core = path_->context();
   callback_.since = core.scheduler().now();
   core.records().callbacks.add(callback_);
   if (delete_node_) {
@@ -39,7 +39,7 @@ std::shared_ptr<void> LossNotification::delay_delete() {
   if (!work_) return nullptr;
   ++unfinished_;
   return {this, [self = shared_from_this()](void*) {
-            if (self->path_->core().forked()) return;
+            if (self->path_->context().forked()) return;
             const EngineLock lock(self->entry());
             self->end_part();
           }};
@@ -48,7 +48,7 @@ std::shared_ptr<void> LossNotification::delay_delete() {
 // Another thread writes the line, so a log that blocks does not delay the callbacks. And a callback
 // that blocks does not delay the line.
 void LossNotification::run() {
-  EngineContext& context = path_->core();
+  EngineContext& context = path_->context();
   if (!line_.empty()) {
     context.log(
         {.kind = LogKind::loss, .text = std::exchange(line_, {}), .path = path_->path().str()});
@@ -69,11 +69,11 @@ void LossNotification::end_part() {
 void LossNotification::delete_node() {
   if (!work_) return;
   const auto work = *std::exchange(work_, std::nullopt);
-  path_->core().scheduler().cancel(limit_timer_);  // it owns this object
+  path_->context().scheduler().cancel(limit_timer_);  // it owns this object
   delete_node_(work);
   // It may own the last reference to the contender, which may own objects of the user.
   path_->after_unlock([done = std::exchange(delete_node_, nullptr)] {});
-  path_->core().work().end(work);
+  path_->context().work().end(work);
 }
 
 }  // namespace zklock::detail

@@ -43,7 +43,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
 
 // A znode with the name of the lock znode exists, but the client cannot see which one.
 void NodeWatches::check_path_recreated() {
-  path().core().coordinator().submit(
+  path().context().coordinator().submit(
       {.operation = request::CountChildren{path().path().str()}, .session = node_.session()},
       under_lock(node_.weak_from_this(), [this](const client::Reply& reply) {
         if (own_.is_free()) return;
@@ -99,7 +99,7 @@ void NodeWatches::read_release_request(bool is_new) {
 // ---- the predecessors ---------------------------------------------------------------------------
 
 std::uint32_t NodeWatches::connection() const noexcept {
-  return static_cast<std::uint32_t>(path().core().keeper().connection());
+  return static_cast<std::uint32_t>(path().context().keeper().connection());
 }
 
 bool NodeWatches::is_predecessor_watch_current() const noexcept {
@@ -119,7 +119,7 @@ void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
       [this, which = static_cast<std::uint32_t>(which), serial](core::SessionId, WatchEvent event) {
         if (forget_predecessor(serial)) node_.on_predecessor_event(which, event);
       });
-  const auto id = path().core().coordinator().submit(
+  const auto id = path().context().coordinator().submit(
       {.operation = std::move(watch), .session = session},
       under_lock(node_.weak_from_this(), [this, node, serial](const client::Reply& reply) {
         on_predecessor_read(serial, reply);
@@ -150,7 +150,7 @@ bool NodeWatches::forget_predecessor(std::uint32_t serial) noexcept {
 }
 
 void NodeWatches::unwatch_predecessors() noexcept {
-  for (const Predecessor& each : predecessors_) path().core().coordinator().unwatch(each.id);
+  for (const Predecessor& each : predecessors_) path().context().coordinator().unwatch(each.id);
   forget_predecessors();
 }
 

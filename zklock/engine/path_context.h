@@ -38,7 +38,7 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   PathContext& operator=(const PathContext&) = delete;
   virtual ~PathContext() = default;
 
-  EngineContext& core() const noexcept { return *core_; }
+  EngineContext& context() const noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
   std::string child(std::string_view name) const { return path_.child(name); }
   /// Returns what an EngineLock enters for this path.

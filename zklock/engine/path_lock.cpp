@@ -47,7 +47,7 @@ void PathLock::drop_ended_calls(const Owner& owner) noexcept {
 }
 
 std::optional<Error> PathLock::refusal(const AcquireRequest& request) const {
-  if (core().closed()) return Error(Errc::closed, "lock", path().str());
+  if (context().closed()) return Error(Errc::closed, "lock", path().str());
   const bool destroyed = request.object && *request.object;
   if (!destroyed) return std::nullopt;
   return Error(Errc::closed, "lock", path().str(), "the mutex was destroyed meanwhile");
@@ -72,7 +72,7 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
     present->join(call, request.rule);
     return std::nullopt;
   }
-  if (auto refused = core().cleaner().retry_and_report(path())) {
+  if (auto refused = context().cleaner().retry_and_report(path())) {
     call->complete({.error = std::move(refused)});
     return std::nullopt;
   }
@@ -165,7 +165,7 @@ void PathLock::detach() {
   sequence_hint().end();
   const auto shared = shared_nodes();  // a copy: a lock node that is deleted is removed
   for (const auto& node : shared) node->end_idling();
-  if (core().closed()) return end_all();  // perhaps before close() has been called
+  if (context().closed()) return end_all();  // perhaps before close() has been called
   const auto is_locked = [](const auto& entry) {
     const core::Ownership& ownership = entry.second->ownership();
     return ownership.count(core::CountKind::lock) > 0 ||
@@ -238,12 +238,13 @@ void PathLock::close() {
 
 void PathLock::on_tick(std::uint64_t tick) {
   const std::uint64_t last = std::exchange(last_tick_, tick);
-  if (last == tick || !core().logs(LogLevel::info)) return;
+  if (last == tick || !context().logs(LogLevel::info)) return;
   if (last + 1 != tick) slow_wait_ = {};  // no contender has waited in between
   const auto oldest = oldest_waiter();
   std::optional<core::Duration> waited;
-  if (oldest) waited = core().scheduler().now() - oldest->call->began();
-  if (slow_wait_.is_due(waited) && core().describe_wait(path())) slow_wait_.on_described(*waited);
+  if (oldest) waited = context().scheduler().now() - oldest->call->began();
+  if (slow_wait_.is_due(waited) && context().describe_wait(path()))
+    slow_wait_.on_described(*waited);
 }
 
 std::optional<PathLock::Waiter> PathLock::oldest_waiter() const {
@@ -264,11 +265,11 @@ void PathLock::log_wait(const std::string& what) {
   const Caller caller{.owner = oldest->owner, .texts = oldest->call->texts()};
   LockEventReporter(*this, caller, {})
       .log(LogLevel::info, LogKind::slow_acquire, "not acquired yet: " + what,
-           {.waited = core().scheduler().now() - oldest->call->began()});
+           {.waited = context().scheduler().now() - oldest->call->began()});
 }
 
 void PathLock::thread_exits(Owner owner) noexcept {
-  if (core().forked()) return;
+  if (context().forked()) return;
   bool dropped = false;
   {
     const EngineLock lock(entry());

@@ -62,7 +62,7 @@ std::string_view other_count(const core::Ownership& own, core::CountKind kind) {
 std::size_t PathLock::add_to(LabelStates& states) const {
   assert_held();
   assert((assert_invariants(), true));
-  const core::Instant now = core().scheduler().now();
+  const core::Instant now = context().scheduler().now();
   for (const auto& [owner, contender] : contenders_) contender->add_to(states, now);
   return contenders_.size();
 }

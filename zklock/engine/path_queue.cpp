@@ -22,7 +22,7 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
   const FencingToken before = std::exchange(newest_, token);
   if (!again) return false;
   newest_deleted_ = before;
-  recreation_noticed_at_ = core().scheduler().now();
+  recreation_noticed_at_ = context().scheduler().now();
   on_path_recreated();
   return true;
 }
@@ -31,7 +31,7 @@ void PathQueue::record_sequence(core::Sequence number) {
   assert_held();
   const bool has_ended = !core::is_usable(number);
   if (has_ended == counter_has_ended_) return;
-  core().path_facts().record_counter_end(path(), has_ended);
+  context().path_facts().record_counter_end(path(), has_ended);
   counter_has_ended_ = has_ended;
 }
 
@@ -44,13 +44,13 @@ void PathQueue::record_create(const client::Reply& created, bool makes_path) noe
   if (created.status == core::Status::ok) {
     path_likely_exists_ = true;
     if (!makes_path) return;
-    created.path_existed ? core().path_facts().met_existing_path()
-                         : core().path_facts().met_missing_path();
+    created.path_existed ? context().path_facts().met_existing_path()
+                         : context().path_facts().met_missing_path();
   } else if (makes_path) {
     path_likely_exists_ = false;  // perhaps it was not sent
   } else if (created.status == core::Status::no_node &&
              !std::exchange(path_likely_exists_, false)) {
-    core().path_facts().met_missing_path();
+    context().path_facts().met_missing_path();
   }
 }
 

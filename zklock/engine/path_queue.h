@@ -58,7 +58,7 @@ class PathQueue : public PathContext {
   /// Returns whether the next create of a contender also creates the path. That is so if the client
   /// predicts a new path, and no reply and no earlier create makes this path likely to exist.
   bool should_create_path() const noexcept {
-    return !path_likely_exists_ && core().path_facts().predicts_new_path();
+    return !path_likely_exists_ && context().path_facts().predicts_new_path();
   }
   /// Records that the path exists, or that a create of it was sent.
   void record_path_exists() noexcept { path_likely_exists_ = true; }
@@ -111,7 +111,7 @@ class PathQueue : public PathContext {
   SessionHandoff session_handoff_;
   std::vector<std::shared_ptr<LockNode>> shared_nodes_;
   LateCreates late_creates_{*this};
-  CreateLimiter create_limiter_{core().settings().creates_at_once};
+  CreateLimiter create_limiter_{context().settings().creates_at_once};
   int waited_in_a_row_ = 0;  ///< latest grants that all had to wait
   /// Latest grants that did not have to wait, up to kContendedFor.
   int free_in_a_row_ = kContendedFor;

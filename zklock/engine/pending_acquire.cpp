@@ -29,7 +29,7 @@ PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest
     : path_(std::move(path)),
       owner_(request.owner),
       kind_(request.kind),
-      began_(path_->core().scheduler().now()),
+      began_(path_->context().scheduler().now()),
       nodes_made_before_(path_->nodes_made()),
       blocks_(request.blocks),
       leads_(request.metrics.leads),
@@ -55,12 +55,12 @@ void PendingAcquire::expire() noexcept {
 
 /// `by_deadline`: the call ends by its own deadline, not because no server has answered.
 void PendingAcquire::time_out(bool by_deadline) noexcept {
-  if (path_->core().forked() || has_ended()) return;
+  if (path_->context().forked() || has_ended()) return;
   give_up(timed_out(by_deadline), AcquireEnd::timeout);
 }
 
 AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
-  EngineContext& core = path_->core();
+  EngineContext& core = path_->context();
   const bool met_servers =
       core.keeper().is_connected() || path_->nodes_made() != nodes_made_before_;
   if (by_deadline && met_servers) return {};
@@ -70,7 +70,7 @@ AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
 }
 
 void PendingAcquire::give_up(AcquireOutcome outcome, AcquireEnd why) noexcept {
-  if (path_->core().forked()) return;
+  if (path_->context().forked()) return;
   const EngineLock lock(path_->entry());
   if (has_ended()) return;
   end(std::move(outcome), why);
@@ -96,7 +96,7 @@ void PendingAcquire::refuse() noexcept {
 
 void PendingAcquire::count_end(AcquireEnd end) const noexcept {
   if (metrics_ == nullptr) return;
-  metrics_->add_acquire(end, path_->core().scheduler().now() - began_);
+  metrics_->add_acquire(end, path_->context().scheduler().now() - began_);
 }
 
 void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd why) noexcept {
@@ -112,7 +112,7 @@ void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd why) noexcept {
 
 void PendingAcquire::arm(bool contender_waits) {
   path_->assert_held();
-  EngineContext& core = path_->core();
+  EngineContext& core = path_->context();
   disarm();
   // A single attempt waits for an unreachable server for at most the connection timeout. So does a
   // call that joins one, but not beyond its own deadline.
@@ -128,7 +128,7 @@ void PendingAcquire::arm(bool contender_waits) {
 }
 
 void PendingAcquire::disarm() noexcept {
-  path_->core().scheduler().cancel(std::exchange(timer_, {}));
+  path_->context().scheduler().cancel(std::exchange(timer_, {}));
 }
 
 }  // namespace zklock::detail

@@ -35,7 +35,7 @@ Queue read_queue_now(PathLock& path_lock, BlockingRequests& query) {
 class Own {
  public:
   Own(PathLock& path_lock, const std::vector<std::string>& nodes)
-      : session_(path_lock.core().keeper().session()) {
+      : session_(path_lock.context().keeper().session()) {
     for (const std::string& text : nodes) {
       if (const auto name = core::ZnodeName::parse(text)) numbers_.push_back(name->sequence);
     }

@@ -47,9 +47,9 @@ class SequenceHint {
     const bool is_next = number.value == std::exchange(granted_, number).value + 1;
     is_adjacent_ = now - std::exchange(granted_at_, now) < kLongestRest && is_next;
     if (!is_adjacent_ || !path_.is_used() || now < not_before_) return;
-    if (!watch_.is_free() && connection_ == path_.core().keeper().connection()) return;
+    if (!watch_.is_free() && connection_ == path_.context().keeper().connection()) return;
     end();
-    if (path_.core().path_facts().watched < kMostWatchedPaths) watch();
+    if (path_.context().path_facts().watched < kMostWatchedPaths) watch();
   }
   /// Records that the granted znode is being deleted. Returns a callback for the time when the
   /// ensemble has confirmed that; empty without a watch. Before, is_first() is false.
@@ -73,10 +73,10 @@ class SequenceHint {
   void end() noexcept {
     assert(!watch_.is_free() || path_czxid_ == core::Zxid{});
     if (watch_.is_free()) return;
-    --path_.core().path_facts().watched;
+    --path_.context().path_facts().watched;
     watch_.disarm(path_);
     path_czxid_ = {};
-    path_.core().scheduler().cancel(std::exchange(timer_, {}));
+    path_.context().scheduler().cancel(std::exchange(timer_, {}));
   }
 
  private:
@@ -84,7 +84,7 @@ class SequenceHint {
   static constexpr std::chrono::minutes kPauseAfterRefusal{1};
   bool is_known() const noexcept {
     const bool is_armed = path_czxid_ != core::Zxid{};
-    const bool is_current = connection_ == path_.core().keeper().connection();
+    const bool is_current = connection_ == path_.context().keeper().connection();
     return is_armed && is_current && last_ && path_czxid_ < last_->token;
   }
   void watch();
@@ -108,7 +108,7 @@ class SequenceHint {
 };
 
 inline void SequenceHint::watch() {
-  EngineContext& core = path_.core();
+  EngineContext& core = path_.context();
   ++core.path_facts().watched;
   connection_ = core.keeper().connection();
   watch_.watch<client::request::GetAndWatch>(
@@ -118,16 +118,16 @@ inline void SequenceHint::watch() {
         if (is_armed) path_czxid_ = reply.token;
         if (!is_armed) end();
         if (is_armed || core::is_temporary_failure(reply.status)) return;
-        not_before_ = path_.core().scheduler().now() + kPauseAfterRefusal;
+        not_before_ = path_.context().scheduler().now() + kPauseAfterRefusal;
       },
       [this](client::request::WatchEvent) { end(); });
   rest_until(granted_at_ + kLongestRest);
 }
 
 inline void SequenceHint::rest_until(core::Instant when) {
-  timer_ = path_.core().scheduler().at(when, watch_.unless_forgotten(path_, [this]() {
+  timer_ = path_.context().scheduler().at(when, watch_.unless_forgotten(path_, [this]() {
     const core::Instant over = granted_at_ + kLongestRest;
-    path_.core().scheduler().now() < over ? rest_until(over) : end();
+    path_.context().scheduler().now() < over ? rest_until(over) : end();
   }));
 }
 

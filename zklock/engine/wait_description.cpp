@@ -50,7 +50,7 @@ void WaitDescription::start() {
 }
 
 void WaitDescription::submit(client::Operation operation, Step step) {
-  path_lock_->core().coordinator().submit(
+  path_lock_->context().coordinator().submit(
       {.operation = std::move(operation), .fail_if_disconnected = true},
       [self = shared_from_this(), step](const client::Reply& reply) {
         (self.get()->*step)(reply);

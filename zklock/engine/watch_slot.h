@@ -62,7 +62,7 @@ class WatchSlot {
   void disarm(PathContext& path) noexcept {
     const client::RequestId id = id_;
     forget();
-    if (id != client::RequestId{}) path.core().coordinator().unwatch(id);
+    if (id != client::RequestId{}) path.context().coordinator().unwatch(id);
   }
 
  private:

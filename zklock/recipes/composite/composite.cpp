@@ -60,7 +60,7 @@ PathPartLock::PathPartLock(ClientCore& core, const core::LockPath& path, core::Q
 }
 
 PathPartLock::~PathPartLock() {
-  if (core().forked()) {
+  if (context().forked()) {
     keep_for_ever(path_lock_);
     keep_for_ever(event_sink_.listener);
   } else {
@@ -102,7 +102,7 @@ std::vector<Participant> PathPartLock::participants(const TimeLimit& limit) cons
 bool PathPartLock::has_contact(const Owner& owner) {
   {
     const EngineLock lock(path_lock_->entry());
-    if (!core().keeper().has_contact()) return false;
+    if (!context().keeper().has_contact()) return false;
   }
   return !path_lock_->node_of(owner).empty();
 }
@@ -119,13 +119,13 @@ std::string Composite::paths() const {
 }
 
 bool Composite::forked() const noexcept {
-  return std::ranges::any_of(parts_, [](const Part& p) { return p->core().forked(); });
+  return std::ranges::any_of(parts_, [](const Part& p) { return p->context().forked(); });
 }
 
 void Composite::check_usable(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, paths());
   const auto closed =
-      std::ranges::count_if(parts_, [](const Part& p) { return p->core().closed(); });
+      std::ranges::count_if(parts_, [](const Part& p) { return p->context().closed(); });
   if (static_cast<std::size_t>(closed) > parts_.size() - rule_.needed) {
     throw Error(Errc::closed, operation, paths());
   }
@@ -184,7 +184,7 @@ int Composite::count(const Owner& owner) const {
 }
 
 void Composite::set_unreachable(std::size_t i) {
-  EngineContext& core = part(i).core();
+  EngineContext& core = part(i).context();
   const std::uint64_t mark = 1 + core.keeper().connection();
   if (unreachable_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
   core.coordinator().submit(
@@ -201,7 +201,7 @@ void Composite::set_unreachable(std::size_t i) {
 bool Composite::is_unreachable(std::size_t i) const {
   const std::uint64_t mark = unreachable_.at(i);
   if (mark == 0) return false;
-  LeaseKeeper& keeper = part(i).core().keeper();
+  LeaseKeeper& keeper = part(i).context().keeper();
   return !keeper.is_connected() || 1 + keeper.connection() == mark;
 }
 
@@ -212,8 +212,9 @@ bool Composite::enough_reachable() const {
 }
 
 void Composite::post(std::function<void()> task) {
-  const auto open = std::ranges::find_if(parts_, [](const Part& p) { return !p->core().closed(); });
-  auto& core = (open != parts_.end() ? *open : parts_.front())->core();
+  const auto open =
+      std::ranges::find_if(parts_, [](const Part& p) { return !p->context().closed(); });
+  auto& core = (open != parts_.end() ? *open : parts_.front())->context();
   post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
 }
 

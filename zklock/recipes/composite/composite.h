@@ -71,7 +71,7 @@ class PathPartLock {
   /// Arranges that the locks of the calling thread are released when the thread ends.
   void unlock_at_thread_exit() { call_at_thread_exit(path_lock_); }
 
-  EngineContext& core() noexcept { return path_lock_->core(); }
+  EngineContext& context() noexcept { return path_lock_->context(); }
   const std::shared_ptr<PathLock>& path_lock() const noexcept { return path_lock_; }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
   /// Returns the index of the part in the caller's order.

@@ -134,7 +134,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
                         PartAnswer::skipped);
   }
   spare_ = request_.time_limit.waits() && is_single_attempt;
-  last_contact_ = lock.core().scheduler().now();
+  last_contact_ = lock.context().scheduler().now();
   if (dispensable) {
     part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
     schedule_check(request_count_);
@@ -160,7 +160,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
 }
 
 const char* CompositeCall::reason_to_skip(std::size_t part) const {
-  const bool connected = composite_->part(part).core().keeper().is_connected();
+  const bool connected = composite_->part(part).context().keeper().is_connected();
   const bool spare = count_taken() >= composite_->rule().needed;
   const bool passed_over = composite_->is_unreachable(part) &&
                            (!request_.time_limit.waits() ||
@@ -198,7 +198,7 @@ void CompositeCall::post_failure(std::size_t part, const Error& error, PartAnswe
 }
 
 bool CompositeCall::late() const {
-  auto& core = composite_->part(fsm_.requested_part()).core();
+  auto& core = composite_->part(fsm_.requested_part()).context();
   return request_.time_limit.deadline().has_passed(core.scheduler().now());
 }
 
@@ -213,7 +213,7 @@ core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t p
 }
 
 void CompositeCall::schedule_check(std::uint64_t request) {
-  auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
+  auto& scheduler = composite_->part(fsm_.requested_part()).context().scheduler();
   core::Instant due = scheduler.now() + part_timeout_ / 4;
   if (spare_) due = std::min(due, request_.time_limit.deadline().at());
   check_timer_ =
@@ -221,7 +221,7 @@ void CompositeCall::schedule_check(std::uint64_t request) {
 }
 
 void CompositeCall::cancel_check() {
-  auto& scheduler = composite_->part(fsm_.requested_part()).core().scheduler();
+  auto& scheduler = composite_->part(fsm_.requested_part()).context().scheduler();
   scheduler.cancel(std::exchange(check_timer_, {}));
 }
 
@@ -232,7 +232,7 @@ void CompositeCall::check_reachability(std::uint64_t request) {
   if (spare_ && late()) return carry_out(fsm_.on_part_timed_out());
   const std::size_t part = fsm_.requested_part();
   PathPartLock& lock = composite_->part(part);
-  const auto now = lock.core().scheduler().now();
+  const auto now = lock.context().scheduler().now();
   if (lock.has_contact(request_.owner)) {
     last_contact_ = now;
     errors_[part].reset();  // from an earlier round
@@ -289,7 +289,7 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
     const auto taken = std::exchange(taken_[i], std::nullopt);
     const core::CountKind kind = composite_->part(i).count_kind(core::CountKind::hold);
     parts.push_back({.hold = taken->contender->make_hold(kind),
-                     .core = composite_->part(i).core().shared_from_this(),
+                     .core = composite_->part(i).context().shared_from_this(),
                      .index = composite_->part(i).index()});
   }
   return parts;
@@ -310,7 +310,7 @@ std::size_t CompositeCall::count_taken() const noexcept {
 
 Error CompositeCall::lost_error(std::size_t part) const {
   const std::string& path = composite_->part(part).path();
-  if (composite_->part(part).core().closed()) return {Errc::closed, "lock", path};
+  if (composite_->part(part).context().closed()) return {Errc::closed, "lock", path};
   return {Errc::lock_lost, "lock", path,
           "the lock was acquired, and lost before all locks were acquired; acquire again"};
 }
@@ -321,7 +321,7 @@ Error CompositeCall::failure() const {
   std::optional<Errc> code;
   for (std::size_t i = 0; i < errors_.size(); ++i) {
     if (!errors_[i]) continue;
-    text.append(code ? ", " : " (").append(composite_->part(i).core().present_hosts().get());
+    text.append(code ? ", " : " (").append(composite_->part(i).context().present_hosts().get());
     text.append(": ").append(errors_[i]->what());
     if (!code) code = errors_[i]->errc();
   }

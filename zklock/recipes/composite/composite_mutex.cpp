@@ -26,7 +26,7 @@ CompositeRequest wanted_of(const Composite& composite, const Owner& owner, Acqui
   const bool may_end_early =
       !options.deadline.is_never() || options.stop.stop_possible() || rule.part_timeout;
   return {.owner = owner,
-          .time_limit = {options.deadline, composite.part(0).core().scheduler().now()},
+          .time_limit = {options.deadline, composite.part(0).context().scheduler().now()},
           .kind = kind,
           .limit = detail::checked_limit(rule.limit, options.max_hold, composite.paths()),
           .bound = kind == core::CountKind::lock && !may_end_early && !rule.limit.longest,

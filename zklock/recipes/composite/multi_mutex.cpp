@@ -104,7 +104,7 @@ MultiMutex::MultiMutex(Client& client, std::span<const LockPart> parts,
 
 std::vector<std::vector<Participant>> MultiMutex::participants(Deadline deadline) const {
   std::vector<std::vector<Participant>> all(composite().size());
-  const detail::TimeLimit limit(deadline, composite().part(0).core().scheduler().now());
+  const detail::TimeLimit limit(deadline, composite().part(0).context().scheduler().now());
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[composite().part(i).index()] = composite().part(i).participants(limit);
   }

@@ -45,13 +45,13 @@ Candidate::Candidate(ClientCore& core, std::string path, Settings settings)
 }
 
 void Candidate::warn(const std::string& text) const noexcept {
-  core().warn(core::log_line(kOperation, path(), text, {}));
+  context().warn(core::log_line(kOperation, path(), text, {}));
 }
 
 // ---- driving the machine ------------------------------------------------------------------------
 
 void Candidate::feed(const std::function<core::ElectionEffects()>& input, By by) {
-  if (core().forked()) return;
+  if (context().forked()) return;
   std::vector<std::function<void()>> tasks;
   {
     const EngineLock lock(entry());
@@ -130,7 +130,7 @@ void Candidate::on_answered(Fsm::Attempt attempt, const AcquireOutcome& outcome)
     auto effects = fsm_.on_failed(attempt, for_good);
     const bool is_current = attempt == fsm_.attempt();
     if (is_current && fsm_.state() == CandidateState::failed) error_ = outcome.error;
-    if (is_current && outcome.error && !core().closed()) warn(outcome.error->what());
+    if (is_current && outcome.error && !context().closed()) warn(outcome.error->what());
     return effects;
   });
 }
@@ -156,7 +156,7 @@ void Candidate::end(By by) {
         if (by == By::caller) return leadership_state->stop();
         // The thread that notifies the loss then contends again, so it must not run the user's
         // callbacks: they may block.
-        auto& client = self->core();
+        auto& client = self->context();
         post_or_run(client.shared_from_this(), client.losses(),
                     [&client, path = self->path(), leadership_state, delay] {
                       const RunningCallbacks::Call call(client, "a loss callback of ", path,
@@ -168,7 +168,7 @@ void Candidate::end(By by) {
 }
 
 void Candidate::pause() {
-  auto& scheduler = core().scheduler();
+  auto& scheduler = context().scheduler();
   scheduler.at(scheduler.now() + backoff_.next(),
                [candidate = weak_from_this(), attempt = fsm_.attempt()] {
                  if (const auto self = candidate.lock())
@@ -189,7 +189,7 @@ void Candidate::lost(LeadershipState::Attempt attempt) {
 // ---- requests of the user -----------------------------------------------------------------------
 
 bool Candidate::contend() {
-  core().check_usable(kOperation, path());
+  context().check_usable(kOperation, path());
   bool closed = false;
   bool contends = false;
   feed([&] {
@@ -236,13 +236,13 @@ bool Candidate::is_leader() const noexcept {
 }
 
 bool Candidate::leads() const {
-  if (core().forked()) return false;
+  if (context().forked()) return false;
   const EngineLock lock(entry());
   return is_leader();
 }
 
 std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
-  if (core().forked()) return nullptr;
+  if (context().forked()) return nullptr;
   const EngineLock lock(entry());
   return fsm_.state() == CandidateState::leading ? leadership_state_ : nullptr;
 }
@@ -250,20 +250,20 @@ std::shared_ptr<LeadershipState> Candidate::leadership_state() const {
 std::optional<Error> Candidate::reason() const {
   if (is_closed()) return Error(Errc::closed, kOperation, path(), "the election object was closed");
   if (error_) return error_;
-  if (core().closed()) return Error(Errc::closed, kOperation, path(), "the client was closed");
+  if (context().closed()) return Error(Errc::closed, kOperation, path(), "the client was closed");
   return std::nullopt;
 }
 
 std::optional<Error> Candidate::error() const {
-  if (core().forked()) return Error(Errc::forked, kOperation, path());
+  if (context().forked()) return Error(Errc::forked, kOperation, path());
   const EngineLock lock(entry());
   return reason();
 }
 
 bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop) {
-  if (core().forked()) throw Error(Errc::forked, kOperation, path());
+  if (context().forked()) throw Error(Errc::forked, kOperation, path());
   const std::stop_callback on_stop(stop, [self = shared_from_this()] {
-    if (self->core().forked()) return;
+    if (self->context().forked()) return;
     const EngineLock lock(self->entry());
     self->changed_.notify_all();
   });
@@ -285,7 +285,7 @@ bool Candidate::wait_until_leader(Deadline deadline, const std::stop_token& stop
 }
 
 std::vector<Participant> Candidate::participants(Deadline deadline) const {
-  return read_participants(path_lock_, TimeLimit(deadline, core().scheduler().now()));
+  return read_participants(path_lock_, TimeLimit(deadline, context().scheduler().now()));
 }
 
 std::optional<Participant> Candidate::leader(Deadline deadline) const {

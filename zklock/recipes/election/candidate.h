@@ -77,13 +77,13 @@ class Candidate : public EngineLock::State, public std::enable_shared_from_this<
   std::vector<Participant> participants(Deadline deadline) const;
   std::optional<Participant> leader(Deadline deadline) const;
 
-  EngineContext& core() const noexcept { return path_lock_->core(); }
+  EngineContext& context() const noexcept { return path_lock_->context(); }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
   void warn(const std::string& text) const noexcept;
 
  protected:
   /// Returns what an EngineLock enters for this candidate.
-  EngineLock::Entry entry() const noexcept { return {core(), this}; }
+  EngineLock::Entry entry() const noexcept { return {context(), this}; }
   /// Called when a leadership begins, and when it is over. They do not block and run no user code.
   virtual void on_began(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;
   virtual void on_ended(const std::shared_ptr<LeadershipState>& leadership_state) noexcept = 0;

@@ -44,7 +44,7 @@ class ElectionCandidate final : public Candidate {
   }
 
   bool requeue() {
-    core().check_usable("lead", path());
+    context().check_usable("lead", path());
     start_thread();
     return contend();
   }
@@ -64,7 +64,7 @@ class ElectionCandidate final : public Candidate {
   }
 
   std::exception_ptr last_failure() const {
-    if (core().forked()) return nullptr;
+    if (context().forked()) return nullptr;
     const EngineLock lock(entry());
     return last_failure_;
   }
@@ -75,7 +75,7 @@ class ElectionCandidate final : public Candidate {
     changed_.notify_all();
   }
   void on_ended(const std::shared_ptr<LeadershipState>&) noexcept override {
-    if (call_.hook.is_linked() && !call_.since) call_.since = core().scheduler().now();
+    if (call_.hook.is_linked() && !call_.since) call_.since = context().scheduler().now();
   }
 
   /// Starts the thread if no call has started it, and it may still lead. The thread waits for the
@@ -110,7 +110,7 @@ class ElectionCandidate final : public Candidate {
         changed_, Deadline::never(), [this] { return next_ || closing_; }, std::chrono::hours(1));
     if (!next_) return nullptr;
     call_.since.reset();
-    core().records().callbacks.add(call_);
+    context().records().callbacks.add(call_);
     return std::exchange(next_, nullptr);
   }
 
@@ -137,9 +137,9 @@ class ElectionCandidate final : public Candidate {
   }
 
   void end_call(std::exception_ptr failure) {
-    if (core().forked()) return;  // the function has called fork(), and returned in the child
+    if (context().forked()) return;  // the function has called fork(), and returned in the child
     const EngineLock lock(entry());
-    core().records().callbacks.remove(call_);
+    context().records().callbacks.remove(call_);
     // The previous exception is the user's, so it is destroyed after the lock.
     if (failure) std::swap(last_failure_, failure);
   }
@@ -166,7 +166,7 @@ LeaderElection::LeaderElection(Client& client, std::string path, const ElectionO
 
 LeaderElection::~LeaderElection() {
   close();
-  if (candidate_->core().forked()) detail::keep_for_ever(std::move(candidate_));
+  if (candidate_->context().forked()) detail::keep_for_ever(std::move(candidate_));
 }
 
 bool LeaderElection::requeue() {
@@ -175,12 +175,12 @@ bool LeaderElection::requeue() {
 
 void LeaderElection::interrupt() noexcept {
   const auto candidate = candidate_;  // a stop callback may destroy this object meanwhile
-  if (!candidate->core().forked()) candidate->interrupt();
+  if (!candidate->context().forked()) candidate->interrupt();
 }
 
 void LeaderElection::withdraw() noexcept {
   const auto candidate = candidate_;
-  if (!candidate->core().forked()) candidate->withdraw();
+  if (!candidate->context().forked()) candidate->withdraw();
 }
 
 bool LeaderElection::has_leadership() const noexcept {
@@ -205,7 +205,7 @@ std::optional<Error> LeaderElection::error() const {
 
 void LeaderElection::close() noexcept {
   const auto candidate = candidate_;  // the function may destroy this object meanwhile
-  if (!candidate->core().forked()) candidate->close_and_wait();
+  if (!candidate->context().forked()) candidate->close_and_wait();
 }
 
 const std::string& LeaderElection::path() const noexcept {

@@ -47,7 +47,7 @@ class LatchCandidate final : public Candidate {
         listeners_(core.shared_listener_dispatcher(executor_.lent())) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
-    core().check_usable("add a listener", path());
+    context().check_usable("add a listener", path());
     std::function<void(const LeadershipUpdate&)> listener =
         [gained = std::move(gained), lost = std::move(lost)](const LeadershipUpdate& update) {
           const LeaderLatch::Listener& call = update.gained ? gained : lost;
@@ -99,7 +99,7 @@ LeaderLatch::LeaderLatch(Client& client, std::string path, LatchOptions options)
                                                           std::move(path), std::move(options))) {}
 
 LeaderLatch::~LeaderLatch() {
-  if (candidate_->core().forked()) {
+  if (candidate_->context().forked()) {
     detail::keep_for_ever(std::move(candidate_));
     return;
   }
@@ -143,7 +143,7 @@ Subscription LeaderLatch::add_listener(Listener gained, Listener lost) {
 
 void LeaderLatch::close(CloseMode mode) noexcept {
   const auto candidate = candidate_;  // a listener may destroy this object meanwhile
-  if (!candidate->core().forked()) candidate->close_with(mode);
+  if (!candidate->context().forked()) candidate->close_with(mode);
 }
 
 const std::string& LeaderLatch::path() const noexcept {

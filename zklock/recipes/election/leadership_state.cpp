@@ -40,7 +40,7 @@ LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contende
       proclaimed_node_(node_beside(node_, leader->path_context().path())),
       lost_(hold.loss_token()),
       requested_(hold.release_request_token()),
-      core_(leader->path_context().core().weak_from_this()),
+      core_(leader->path_context().context().weak_from_this()),
       hold_(std::move(hold)),
       leader_(leader) {}
 
@@ -64,7 +64,7 @@ std::shared_ptr<Contender> LeadershipState::leader(const char* operation) const 
   throw Error(Errc::lock_lost, operation, path(), "the leadership has ended; nothing was sent");
 }
 
-std::shared_ptr<EngineContext> LeadershipState::core(const char* operation) const {
+std::shared_ptr<EngineContext> LeadershipState::context(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
   auto core = core_.lock();
   if (!core) throw Error(Errc::closed, operation, path());
@@ -115,8 +115,8 @@ std::shared_ptr<PendingProclamation> PendingProclamation::start(
     std::shared_ptr<Contender> leader, std::shared_ptr<const LeadershipState> leadership,
     std::string value, Deadline deadline, Done done) {
   const PathContext& path = leader->path_context();
-  path.core().check_usable(kOperation, path.path().str());
-  const EngineLock lock(path.core().entry());
+  path.context().check_usable(kOperation, path.path().str());
+  const EngineLock lock(path.context().entry());
   auto proclaiming = std::make_shared<PendingProclamation>(
       std::move(leader), std::move(leadership), std::move(value), deadline, std::move(done));
   proclaiming->send();
@@ -233,7 +233,7 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
 
 void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
   if (!leadership_state_) throw empty_leadership(kProclaiming);
-  const auto core = leadership_state_->core(kProclaiming);
+  const auto core = leadership_state_->context(kProclaiming);
   detail::commit_and_notify(core, std::move(handler), [&](auto done) {
     std::shared_ptr<detail::Contender> leading;
     try {

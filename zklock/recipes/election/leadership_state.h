@@ -62,7 +62,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::shared_ptr<Contender> leader(const char* operation) const;
   /// Returns the client. Its executor calls the handlers of proclaim(). Throws Error(closed) if the
   /// client was closed or destroyed, or Error(forked). The error names `operation`.
-  std::shared_ptr<EngineContext> core(const char* operation) const;
+  std::shared_ptr<EngineContext> context(const char* operation) const;
   /// Returns the public object for this leadership.
   Leadership leadership() const { return Leadership(shared_from_this()); }
 
@@ -141,7 +141,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   PendingProclamation(std::shared_ptr<Contender> leader,
                       std::shared_ptr<const LeadershipState> leadership, std::string value,
                       Deadline deadline, Done done);
-  EngineLock::Entry entry() const noexcept { return leader_->path_context().core().entry(); }
+  EngineLock::Entry entry() const noexcept { return leader_->path_context().context().entry(); }
 
  private:
   GuardedWrites guarded(client::request::Write write) const;

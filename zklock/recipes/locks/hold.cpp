@@ -51,7 +51,7 @@ std::stop_token Hold::loss_token() const noexcept {
 }
 
 std::optional<LossReason> Hold::loss_reason() const noexcept {
-  if (!contender_ || contender_->path_context().core().forked()) return std::nullopt;
+  if (!contender_ || contender_->path_context().context().forked()) return std::nullopt;
   return contender_->grant().loss_reason();
 }
 
@@ -79,7 +79,7 @@ std::string Hold::node() const {
 std::string Hold::expose_node() const {
   if (!contender_) return {};
   const detail::PathContext& path = contender_->path_context();
-  if (path.core().forked()) return node();
+  if (path.context().forked()) return node();
   const detail::EngineLock lock(path.entry());
   return contender_->expose_node();
 }
@@ -94,7 +94,7 @@ Owner Hold::owner() const noexcept {
 
 LockState Hold::blocked_by(Deadline deadline) const {
   if (!refused_) return {};
-  const detail::TimeLimit limit(deadline, refused_->core().scheduler().now());
+  const detail::TimeLimit limit(deadline, refused_->context().scheduler().now());
   if (!limit.waits()) return {};  // as a query, it would have the connection timeout
   try {
     return detail::lock_state_of(
@@ -109,7 +109,7 @@ void Hold::release() noexcept {
   auto refused = std::exchange(refused_, nullptr);
   // In a fork()ed child, its destructor locks a mutex, which a thread that does not exist in the
   // child may hold.
-  if (refused && refused->core().forked()) detail::keep_for_ever(std::move(refused));
+  if (refused && refused->context().forked()) detail::keep_for_ever(std::move(refused));
 }
 
 }  // namespace zklock

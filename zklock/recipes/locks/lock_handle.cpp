@@ -85,7 +85,7 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
   std::optional<DeadlockWait> wait;
   AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
     if (!call.is_beside_others() || !call.time_limit().is_endless() || call.has_ended()) return;
-    wait.emplace(path_lock->core(), std::move(blocked));
+    wait.emplace(path_lock->context(), std::move(blocked));
     look_for_cycle(*path_lock, end, call, *wait);
   });
   if (outcome.error) throw *outcome.error;
@@ -106,14 +106,14 @@ LockHandle::LockHandle(std::shared_ptr<PathLock> path_lock, const CohortOptions&
       limit_(checked_limit(options, path_lock_->path().str())),
       lock_delay_(checked_delay(options.lock_delay, path_lock_->path().str())),
       cohort_policy_(checked_cohort_policy(options, path_lock_->path().str())),
-      listener_(make_listener(path_lock_->core(), options)),
+      listener_(make_listener(path_lock_->context(), options)),
       texts_(CallTexts::of_object(options.label)),
-      metrics_(path_lock_->core().metrics_of(options.label)) {
+      metrics_(path_lock_->context().metrics_of(options.label)) {
   path_lock_->attach();
 }
 
 LockHandle::~LockHandle() {
-  if (!path_lock_->core().forked()) return;
+  if (!path_lock_->context().forked()) return;
   // Their destructors lock a mutex, which a thread that does not exist in the child may hold.
   keep_for_ever(listener_);
   keep_for_ever(std::move(path_lock_));
@@ -121,7 +121,7 @@ LockHandle::~LockHandle() {
 
 void LockHandle::object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept {
   PathLock& path_lock = *lock_handle->path_lock_;
-  if (path_lock.core().forked()) return keep_for_ever(std::move(lock_handle));
+  if (path_lock.context().forked()) return keep_for_ever(std::move(lock_handle));
   *lock_handle->destroyed_ = true;
   path_lock.cancel_all(lock_handle->destroyed_.get());
   path_lock.detach();
@@ -155,7 +155,7 @@ AcquireRequest LockHandle::request(const Kind& kind, Owner owner, const AcquireO
 AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,
                                             const AcquireOptions& options, CountKind count_kind,
                                             BlockingCall<AcquireOutcome>& end) const {
-  path_lock_->core().check_usable("lock", path());
+  path_lock_->context().check_usable("lock", path());
   AcquireRequest blocking = request(kind, owner, options, count_kind);
   blocking.blocks = true;
   blocking.done = [&end](AcquireOutcome outcome) { end.set(std::move(outcome)); };
@@ -163,7 +163,7 @@ AcquireRequest LockHandle::blocking_request(const Kind& kind, Owner owner,
 }
 
 bool LockHandle::lock(const Kind& kind, Deadline deadline, const std::stop_token& stop) {
-  if (is_recursive(kind) && !stop.stop_requested() && !path_lock_->core().forked() &&
+  if (is_recursive(kind) && !stop.stop_requested() && !path_lock_->context().forked() &&
       path_lock_->lock_nested()) {
     return true;
   }
@@ -187,9 +187,10 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
 }
 
 void LockHandle::unlock(CountKind count_kind, const char* operation) {
-  if (!path_lock_->core().forked() && count_kind == CountKind::lock && path_lock_->unlock_nested())
+  if (!path_lock_->context().forked() && count_kind == CountKind::lock &&
+      path_lock_->unlock_nested())
     return;
-  if (path_lock_->core().forked()) throw Error(Errc::forked, operation, path());
+  if (path_lock_->context().forked()) throw Error(Errc::forked, operation, path());
   if (!path_lock_->unlock(Owner::this_thread(), count_kind)) {
     path_lock_->refuse_unlock(Owner::this_thread(), count_kind, operation);
   }
@@ -209,7 +210,7 @@ Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
 
 template <class End>
 void LockHandle::start(const Kind& kind, const AcquireOptions& options, End end) {
-  path_lock_->core().check_usable("lock", path());
+  path_lock_->context().check_usable("lock", path());
   const Owner owner = options.owner ? *options.owner : Owner::unique();
   AcquireRequest call = request(kind, owner, options, count_of(CountKind::hold, kind));
   call.done = [end = std::move(end), count_kind = call.kind,
@@ -222,9 +223,9 @@ void LockHandle::start(const Kind& kind, const AcquireOptions& options, End end)
 
 void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
                                AcquireHandler handler) {
-  path_lock_->core().check_usable("lock", path());
+  path_lock_->context().check_usable("lock", path());
   auto end = for_handler(std::move(handler), [path_lock = path_lock_](std::function<void()> task) {
-    EngineContext& core = path_lock->core();
+    EngineContext& core = path_lock->context();
     post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
   });
   try {
@@ -250,7 +251,7 @@ Awaitable LockHandle::co_acquire(Kind kind, AcquireOptions options) {
 }
 
 core::Ownership LockHandle::ownership() const {
-  if (path_lock_->core().forked()) return {};
+  if (path_lock_->context().forked()) return {};
   return path_lock_->ownership(Owner::this_thread());
 }
 

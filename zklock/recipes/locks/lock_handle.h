@@ -79,7 +79,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   core::Ownership ownership() const;
   /// Returns the time limit of a public call that begins now. Reads the clock.
   TimeLimit time_limit(Deadline deadline) const {
-    return {deadline, path_lock_->core().scheduler().now()};
+    return {deadline, path_lock_->context().scheduler().now()};
   }
   /// See read_participants() and read_position(). Without an owner, the calling thread is meant.
   std::vector<Participant> participants(Deadline deadline) const {

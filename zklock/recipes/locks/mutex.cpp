@@ -39,7 +39,7 @@ Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
     : state_(std::make_shared<State>(LockHandle::make(client, std::move(path), options))) {}
 
 Mutex::~Mutex() {
-  if (state_->lock_handle->path_lock().core().forked()) {
+  if (state_->lock_handle->path_lock().context().forked()) {
     detail::keep_for_ever(std::move(state_));
     return;
   }
@@ -73,7 +73,8 @@ ZKLOCK_DEFINE_ACQUIRING_LOCK(Mutex, , state_->lock_handle, kind())
 ZKLOCK_DEFINE_QUEUED_LOCK(Mutex, state_->lock_handle)
 
 void Mutex::unlock() {
-  if (state_->lock_handle->path_lock().core().forked()) throw Error(Errc::forked, "unlock", path());
+  if (state_->lock_handle->path_lock().context().forked())
+    throw Error(Errc::forked, "unlock", path());
   Hold hold;  // released without the mutex
   {
     const EngineLock lock(state_->entry());
@@ -90,7 +91,7 @@ void Mutex::unlock() {
 }
 
 bool Mutex::is_locked() const {
-  if (state_->lock_handle->path_lock().core().forked())
+  if (state_->lock_handle->path_lock().context().forked())
     return false;  // a fork()ed child holds nothing
   const EngineLock lock(state_->entry());
   return std::ranges::any_of(state_->locked, [](const Hold& hold) { return hold.is_valid(); });

@@ -70,7 +70,7 @@ class PermitCountCall {
     if (!replies) {
       // While the client is disconnected, no request is outstanding: those that were sent have been
       // answered.
-      const bool sent = may_have_been_executed_ || path_lock_.core().keeper().is_connected();
+      const bool sent = may_have_been_executed_ || path_lock_.context().keeper().is_connected();
       if (sent) query_.fail(Errc::outcome_unknown);
       query_.fail_timed_out();
     }

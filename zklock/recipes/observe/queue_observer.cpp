@@ -36,7 +36,7 @@ std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string p
 }
 
 void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) noexcept {
-  if (observer->core().forked()) return keep_for_ever(std::move(observer));
+  if (observer->context().forked()) return keep_for_ever(std::move(observer));
   observer->stop();
 }
 
@@ -44,15 +44,15 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind,
     : path_lock_(std::move(path_lock)),
       kind_(kind),
       executor_(std::move(executor)),
-      listeners_(core().shared_listener_dispatcher(executor_.lent())) {}
+      listeners_(context().shared_listener_dispatcher(executor_.lent())) {}
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
-  core().check_usable("observe", path());
+  context().check_usable("observe", path());
   const EngineLock lock(entry());
   Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
-    if (round_ == 0) core().add_session_listener(shared_from_this());
+    if (round_ == 0) context().add_session_listener(shared_from_this());
     begin_round();
   }
   return added;
@@ -70,8 +70,8 @@ void QueueObserver::stop() {
     state_ = State::over;
     ++round_;
     end_watches();
-    for (const auto id : requests_) core().coordinator().cancel_unsent(id);
-    core().scheduler().cancel(timer_);
+    for (const auto id : requests_) context().coordinator().cancel_unsent(id);
+    context().scheduler().cancel(timer_);
   }
   listeners_.stop();
   listeners_.wait();
@@ -83,7 +83,7 @@ void QueueObserver::stop() {
 
 template <class Step, class... Read>
 client::RequestId QueueObserver::submit(client::Operation operation, Step step, Read... read) {
-  requests_.push_back(core().coordinator().submit(
+  requests_.push_back(context().coordinator().submit(
       {.operation = std::move(operation), .session = session_},
       [weak = weak_from_this(), round = round_, step, read...](const client::Reply& reply) {
         const auto self = weak.lock();
@@ -120,7 +120,7 @@ void QueueObserver::assert_invariants() const noexcept {
 }
 
 void QueueObserver::end_watches() {
-  for (const auto id : std::exchange(watches_, {})) core().coordinator().unwatch(id);
+  for (const auto id : std::exchange(watches_, {})) context().coordinator().unwatch(id);
 }
 
 bool QueueObserver::is_temporary_failure(const client::Reply& reply) noexcept {
@@ -135,7 +135,7 @@ bool QueueObserver::end_if_over(const client::Reply& reply) {
 
 void QueueObserver::begin_round() {
   end_watches();
-  core().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
+  context().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
   ++round_;
   fired_ = false;
   requests_.clear();
@@ -161,7 +161,7 @@ void QueueObserver::caught_up(const client::Reply& reply) {
 
 void QueueObserver::list() {
   state_ = State::listing;
-  listed_at_ = core().scheduler().now();
+  listed_at_ = context().scheduler().now();
   watches_.push_back(
       submit(request::ListAndWatch{path(), on_watch()}, &QueueObserver::listed,
              [kind = kind_](const client::Reply& reply) { return read_list(reply, kind); }));
@@ -177,7 +177,7 @@ QueueObserver::Listed QueueObserver::read_list(const client::Reply& reply, ViewK
 
 void QueueObserver::list_when_due() {
   const auto due = listed_at_ + kLeastBetweenLists;
-  if (due <= core().scheduler().now()) return begin_round();
+  if (due <= context().scheduler().now()) return begin_round();
   pause_until(due);
 }
 
@@ -281,12 +281,12 @@ void QueueObserver::pause(const client::Reply& reply) {
     warn(std::string(to_string(reply.status)));
   }
   if (reply.status == Status::session_ended) session_ = {};
-  pause_until(core().scheduler().now() + kPauseAfterFailure);
+  pause_until(context().scheduler().now() + kPauseAfterFailure);
 }
 
 void QueueObserver::pause_until(core::Instant when) {
   state_ = State::pausing;
-  timer_ = core().scheduler().at(when, [weak = weak_from_this(), round = round_] {
+  timer_ = context().scheduler().at(when, [weak = weak_from_this(), round = round_] {
     const auto self = weak.lock();
     if (!self) return;
     const EngineLock lock(self->entry());

@@ -86,7 +86,7 @@ class QueueObserver final : public NewSessionListener,
 
   /// Reads the view from a server, independently of the watches; see read_view().
   QueueView read(Deadline deadline) const {
-    return read_view(path_lock_, kind_, TimeLimit(deadline, core().scheduler().now()));
+    return read_view(path_lock_, kind_, TimeLimit(deadline, context().scheduler().now()));
   }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
 
@@ -96,10 +96,10 @@ class QueueObserver final : public NewSessionListener,
   /// rounds are ignored.
   using Round = std::uint64_t;
 
-  EngineContext& core() const noexcept { return path_lock_->core(); }
-  EngineLock::Entry entry() const noexcept { return {core(), this}; }
+  EngineContext& context() const noexcept { return path_lock_->context(); }
+  EngineLock::Entry entry() const noexcept { return {context(), this}; }
   void warn(const std::string& text) const noexcept {
-    core().warn(core::log_line("observe", path(), text, {}));
+    context().warn(core::log_line("observe", path(), text, {}));
   }
 
   // REQUIRES: the engine mutex is held.
