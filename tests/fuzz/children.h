@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/fuzz/target.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/permit_count_data.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::fuzz {

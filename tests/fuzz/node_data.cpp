@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "tests/fuzz/target.h"
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/utf8.h"
 #include "zklock/core/znode_data.h"
 

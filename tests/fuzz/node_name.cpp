@@ -9,12 +9,9 @@
 #include <string_view>
 
 #include "tests/fuzz/target.h"
-#include "zklock/core/child_kind.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/hold_marker.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/permit_count_data.h"
-#include "zklock/core/proclamation.h"
-#include "zklock/core/release_request_data.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::fuzz {

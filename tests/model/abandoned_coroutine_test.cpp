@@ -8,7 +8,7 @@
 #include "tests/model/lock_world.h"
 #include "tests/model/test_candidate.h"
 #include "tests/support/coroutines.h"
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/guarded_transaction.h"
 

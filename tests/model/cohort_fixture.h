@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/cohort_policy.h"
-#include "zklock/core/release_request_data.h"
 
 namespace zklock::model {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/downgrade_fixture.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/queue_reader.h"
 

@@ -16,7 +16,7 @@
 
 #include "tests/model/lock_world.h"
 #include "tests/model/test_candidate.h"
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {

@@ -6,7 +6,7 @@
 
 #include "tests/model/election_fixture.h"
 #include "tests/model/lock_world.h"
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::model {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "tests/model/leadership_state_fixture.h"
 #include "tests/model/path_lock_fixture.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::model {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "tests/support/lock_event_words.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::model {
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_delay_fixture.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::model {
 namespace {

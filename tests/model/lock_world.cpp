@@ -10,9 +10,8 @@
 #include <string_view>
 #include <utility>
 
-#include "zklock/core/child_kind.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/permit_count_data.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 

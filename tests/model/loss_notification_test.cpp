@@ -12,7 +12,7 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/test_candidate.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/recipes/composite/composite_grant.h"
 
 namespace zklock::model {

@@ -9,7 +9,7 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/test_candidate.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::model {

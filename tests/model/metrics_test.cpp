@@ -12,7 +12,7 @@
 #include "tests/model/manual_time.h"
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/scripted_coordinator.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::model {

@@ -9,9 +9,8 @@
 #include <malloc.h>
 
 #include "tests/model/survey_fixture.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/proclamation.h"
-#include "zklock/core/release_request_data.h"
 
 namespace zklock::model {
 namespace {

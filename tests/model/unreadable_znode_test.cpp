@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/same_name_fixture.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/release_request_data.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::model {

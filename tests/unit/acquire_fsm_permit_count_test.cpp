@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "acquire_steps.h"
-#include "zklock/core/permit_count_data.h"
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::core::acquire_test::permit_count {
 namespace {

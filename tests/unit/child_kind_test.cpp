@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/core/child_kind.h"
-
 #include <chrono>
 #include <map>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/hold_marker.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/proclamation.h"
-#include "zklock/core/release_request_data.h"
 
 namespace zklock::core {
 namespace {

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "support/scarce_memory.h"
-#include "zklock/engine/session/fork_guard.h"
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock {
 namespace {

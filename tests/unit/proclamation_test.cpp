@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/core/proclamation.h"
-
 #include <cstdint>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::core {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/core/release_request_data.h"
-
 #include <gtest/gtest.h>
+
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::core {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "zklock/core/acquire_fsm.h"
-#include "zklock/core/child_kind.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::core {

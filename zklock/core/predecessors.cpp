@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "zklock/core/permit_count_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::core {

@@ -53,7 +53,7 @@ struct QueueRule {
   static QueueRule writer() noexcept { return {.is_write_lock = true}; }
   static QueueRule reader() noexcept { return {.access = Access::shared}; }
   /// `shared`: `total` is only the initial value of the shared permit count; see
-  /// permit_count_data.h.
+  /// child_nodes.h.
   static QueueRule permits(std::int32_t wanted, std::int32_t total, bool shared) noexcept;
   static QueueRule weighted(std::int32_t weight, std::int32_t ageing) noexcept;
 

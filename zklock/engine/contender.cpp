@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "zklock/core/loss_reason_text.h"
+#include "zklock/core/clauses.h"
 
 namespace zklock::detail {
 

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <string>
 
-#include "zklock/core/loss_reason_text.h"
+#include "zklock/core/clauses.h"
 #include "zklock/core/slow_wait.h"
 #include "zklock/engine/contender.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock::detail {
 

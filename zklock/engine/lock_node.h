@@ -115,7 +115,7 @@ class LockNode final : private CreateLimiter::Waiter,
     holding_->downgrade.when_settled(std::move(then));
   }
   /// The znode at `path` will be deleted with the lock znode, in one transaction. The holder writes
-  /// to it (see core/proclamation.h).
+  /// to it (see core/child_nodes.h).
   void delete_with_node(std::string path);
   /// Returns whether a delay marker or a hold marker may be among the children.
   bool may_have_marker() const noexcept {

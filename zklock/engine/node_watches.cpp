@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {

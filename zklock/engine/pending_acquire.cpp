@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "zklock/core/no_answer_text.h"
+#include "zklock/core/clauses.h"
 #include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {

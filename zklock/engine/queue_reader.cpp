@@ -5,10 +5,9 @@
 #include <chrono>
 #include <utility>
 
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/hold_marker.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/permit_count_data.h"
-#include "zklock/core/proclamation.h"
 #include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {

@@ -99,7 +99,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit);
 
 /// Returns whether the holders depend on a permit count that is not in the names; see
-/// core/permit_count_data.h.
+/// core/child_nodes.h.
 bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept;
 /// Returns the permit count in the reply to a Get of its znode. Returns 0 if the znode is missing,
 /// unreadable or contains no number: then no contender holds.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/core/permit_count_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/queue_reader.h"
 #include "zklock/lock_state.h"

@@ -20,8 +20,7 @@
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/post_or_run.h"
 #include "zklock/engine/client_core.h"
-#include "zklock/engine/session/fork_guard.h"
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock {
 

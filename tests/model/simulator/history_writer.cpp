@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 

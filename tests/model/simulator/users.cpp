@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "tests/model/simulator/leader.h"
-#include "zklock/core/release_request_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/pending_acquire.h"

@@ -7,8 +7,7 @@
 
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client/zookeeper/credentials.h"
-#include "zklock/core/no_answer_text.h"
-#include "zklock/core/permission_text.h"
+#include "zklock/core/clauses.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/error.h"
 

@@ -11,7 +11,7 @@
 #include "zklock/client/port/dispatcher.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/engine/callback/serial_listener.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock::detail {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "zklock/core/wait_cycles.h"
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/owner.h"
 
 namespace zklock::detail {

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "zklock/engine/session/engine_lock.h"
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock::detail {
 

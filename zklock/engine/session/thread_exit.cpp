@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock::detail {
 namespace {

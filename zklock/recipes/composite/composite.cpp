@@ -13,7 +13,7 @@
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/error.h"
 #include "zklock/recipes/locks/shared_permit_count.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "zklock/engine/session/engine_context.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/hold.h"
 #include "zklock/lease_clock.h"
 #include "zklock/owner.h"

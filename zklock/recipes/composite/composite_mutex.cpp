@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "zklock/engine/callback/completion.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/recipes/composite/composite.h"
 #include "zklock/recipes/composite/composite_call.h"
 #include "zklock/recipes/locks/checked_options.h"

@@ -9,7 +9,7 @@
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/engine/client_core.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/engine/session/running_callbacks.h"
 #include "zklock/recipes/election/candidate.h"
 

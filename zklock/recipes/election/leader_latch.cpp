@@ -7,7 +7,7 @@
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/listeners.h"
 #include "zklock/engine/client_core.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/recipes/election/candidate.h"
 
 namespace zklock {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/callback/completion.h"
 #include "zklock/engine/callback/lazy_stop_source.h"

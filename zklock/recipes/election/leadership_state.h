@@ -13,7 +13,7 @@
 #include "zklock/core/election_fsm.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/guarded_commit.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/error.h"
 #include "zklock/hold.h"
 #include "zklock/leadership.h"
@@ -66,7 +66,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// Returns the public object for this leadership.
   Leadership leadership() const { return Leadership(shared_from_this()); }
 
-  /// Returns the path of the znode in which this leader proclaims; see core/proclamation.h.
+  /// Returns the path of the znode in which this leader proclaims; see core/child_nodes.h.
   const std::string& proclaimed_node() const noexcept { return proclaimed_node_; }
   /// Returns the number of a new proclamation. Numbers rise.
   std::uint64_t begin_proclamation() const noexcept { return ++proclamations_; }

@@ -7,7 +7,7 @@
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_reader.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/error.h"
 #include "zklock/recipes/locks/checked_options.h"

@@ -6,7 +6,7 @@
 
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_lock.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/recipes/locks/forwarders.h"
 #include "zklock/recipes/locks/lock_handle.h"
 

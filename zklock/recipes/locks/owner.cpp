@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "zklock/core/znode_data.h"
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock {
 namespace {

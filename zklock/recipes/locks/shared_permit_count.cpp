@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "zklock/core/permit_count_data.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {

@@ -9,7 +9,7 @@
 namespace zklock::detail {
 
 /// These functions read and change the shared permit count of a semaphore; see
-/// core/permit_count_data.h. They block until round_trip_deadline() of `limit` at most. They throw
+/// core/child_nodes.h. They block until round_trip_deadline() of `limit` at most. They throw
 /// Error. `initial`: the count if none is stored yet.
 
 std::int32_t read_permit_count(PathLock& path_lock, std::int32_t initial, const TimeLimit& limit);

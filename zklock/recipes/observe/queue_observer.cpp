@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "zklock/core/proclamation.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/session/engine_lock.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 
 namespace zklock::detail {
 

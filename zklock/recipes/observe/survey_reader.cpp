@@ -7,14 +7,13 @@
 #include <string_view>
 #include <utility>
 
-#include "zklock/core/child_kind.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_path.h"
-#include "zklock/core/permit_count_data.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/blocking_requests.h"
 #include "zklock/engine/callback/blocking_call.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/error.h"
 
 namespace zklock::detail {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "zklock/core/child_nodes.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/core/release_request_data.h"
 #include "zklock/engine/blocking_requests.h"
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/client_core.h"

@@ -6,7 +6,7 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/callback/completion.h"
 #include "zklock/engine/guarded_commit.h"
-#include "zklock/engine/session/fork_guard.h"
+#include "zklock/engine/session/process.h"
 #include "zklock/recipes/election/leadership_state.h"
 
 namespace zklock {

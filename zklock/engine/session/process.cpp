@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/session/process_identity.h"
+#include "zklock/engine/session/process.h"
 
 #include <array>
-#include <atomic>
 #include <climits>
 #include <ctime>
+#include <utility>
 
 #include <pthread.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 namespace zklock::detail {
+
 namespace {
 
 constinit std::atomic<std::uint64_t> current_id{0};  // 0: not made yet
@@ -64,6 +65,41 @@ ProcessIdentity process_identity() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) name.front() = '\0';
   return {process_id(), name.data(), ::getpid()};
+}
+
+namespace {
+
+/// An entry of a list that is never destroyed.
+struct Retained {
+  std::shared_ptr<const void> object;
+  Retained* next;
+};
+std::atomic<Retained*> retained = nullptr;
+
+// Called in a child before fork() returns there.
+void count_fork() noexcept {
+  fork_count.fetch_add(1, std::memory_order_relaxed);
+}
+
+void count_forks() noexcept {
+  static const int kRegistered = ::pthread_atfork(nullptr, nullptr, &count_fork);
+  static_cast<void>(kRegistered);
+}
+
+// Registered when the library is loaded, so that no fork() is missed. The constructor of ForkGuard
+// registers it too, for objects that are initialised still earlier.
+const bool kForksAreCounted = (count_forks(), true);
+
+}  // namespace
+
+ForkGuard::ForkGuard() noexcept {
+  count_forks();
+  birth_ = fork_generation();
+}
+
+void keep_for_ever(std::shared_ptr<const void> object) noexcept {
+  const auto entry = new Retained{std::move(object), nullptr};
+  entry->next = retained.exchange(entry);
 }
 
 }  // namespace zklock::detail
