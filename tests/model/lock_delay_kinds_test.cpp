@@ -50,6 +50,28 @@ TEST_F(LockDelayKinds, DelayOfWriter_IsObeyedByReaders) {
   expect_rest();
 }
 
+// The first reader deletes the marker before the timer of the second one runs.
+TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
+  auto writing = LockWorld::to_write();
+  writing.lock_delay = kDelay;
+  const auto writer = granted(0, writing);
+  const auto one = waiting(1, LockWorld::to_read());
+  const auto two = waiting(1, LockWorld::to_read());
+  lose(0);
+  run_for(kDelay - 1ns);
+  for (int step = 0; step < 100 && !is_granted(one); ++step) {
+    lock_.world().run({Step::Kind::timer});
+    for (int message = 0; message < 10; ++message) {
+      lock_.world().run({Step::Kind::serve, 1});
+      lock_.world().run({Step::Kind::receive, 1});
+    }
+  }
+  run();
+  EXPECT_TRUE(is_granted(one) && is_granted(two));
+  for (const auto each : {one, two, writer}) release(each);
+  expect_rest();
+}
+
 TEST_F(LockDelayKinds, Reader_LeavesNoDelay) {
   auto reading = LockWorld::to_read();
   reading.lock_delay = kDelay;

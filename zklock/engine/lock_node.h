@@ -338,6 +338,7 @@ class LockNode final : private CreateLimiter::Waiter,
   struct Delays {
     std::string unwanted_marker;
     client::TimerId timer{};
+    core::Instant due{};  ///< end of the present delay
   };
   /// State needed after the grant. Allocated at the grant, to keep waiting lock nodes small.
   struct Holding {

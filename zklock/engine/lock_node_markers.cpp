@@ -69,10 +69,17 @@ void LockNode::delay() {
   }
   if (due <= now) return run(fsm_.on_delay_over());
   if (!fsm_.policy().wait) return run(fsm_.withdraw());
-  const auto look_again = [this] {  // even after end_delay(): the timer can have begun to run
-    if (!has_ended_ && fsm_.state() == core::AcquireState::delaying) delay();
+  // A timer of an earlier delay can have begun to run. The record of the marker may be deleted by
+  // then, so its time is not looked up again.
+  const auto look_again = [this] {
+    const bool is_due = context().scheduler().now() >= delays_->due;
+    if (is_due && !has_ended_ && fsm_.state() == core::AcquireState::delaying) {
+      run(fsm_.on_delay_over());
+    }
   };
-  delays_.write().timer = context().scheduler().at(due, under_lock(weak_from_this(), look_again));
+  Delays& delays = delays_.write();
+  delays.due = due;
+  delays.timer = context().scheduler().at(due, under_lock(weak_from_this(), look_again));
 }
 
 void LockNode::end_delay() noexcept {
