@@ -46,12 +46,14 @@ class ReleaseRequest {
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
   // A create without a reply may still be executed. The delete follows it on its session, so the
-  // servers execute the delete later.
+  // servers execute the delete later. It looks first, because the znode may be of another client.
   ~ReleaseRequest() {
     if (!may_have_created_) return;
     const detail::EngineLock lock({*core_});
-    core_->cleaner().remove(core_->keeper().session(), {.path = request_node_},
-                            detail::Cleaner::Step::deleting);
+    const core::SessionId session = core_->keeper().session();
+    core_->cleaner().remove(
+        session, {.path = request_node_},
+        created_in_ == session ? detail::Cleaner::Step::deleting : detail::Cleaner::Step::looking);
   }
 
   enum class Presence { deleted, existing, unknown };
@@ -75,6 +77,7 @@ class ReleaseRequest {
     const bool has_created = std::exchange(may_have_created_, true);  // until the reply
     const client::Reply reply = execute(
         request::write::Create{.path = request_node_, .data = data, .ephemeral = true}, limit);
+    if (reply.status == Status::ok) created_in_ = reply.session;
     may_have_created_ =
         has_created || reply.status == Status::ok || reply.status == Status::unknown;
     if (reply.status != Status::node_exists || !force_) return outcome(reply);
@@ -146,6 +149,7 @@ class ReleaseRequest {
   const std::string request_node_;
   const bool force_;
   bool may_have_created_ = false;  ///< a create may have been executed
+  core::SessionId created_in_{};   ///< session of the last confirmed create
 };
 
 /// Returns the contender that the request is for, or nullopt if none queues for the lock.
