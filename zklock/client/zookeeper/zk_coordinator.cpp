@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "zklock/client/port/scheduler.h"
+#include "zklock/client/threads/backoff.h"
 #include "zklock/client/zookeeper/credentials.h"
 #include "zklock/core/clauses.h"
 #include "zklock/core/znode_data.h"
@@ -51,9 +52,13 @@ ZkCoordinator::~ZkCoordinator() {
 
 void ZkCoordinator::start(SessionObserver& observer) {
   observer_ = &observer;
+  Backoff pauses(options_.retry_delay_min, options_.retry_delay_max);  // here, because it can throw
   const MutexLock guard(mutex_);
   disconnected_since_ = boot_time();
-  if (!closing_) session_thread_.start("zklock-session", [this] { run_sessions(); });
+  if (!closing_) {
+    session_thread_.start("zklock-session",
+                          [this, pauses = std::move(pauses)]() mutable { run_sessions(pauses); });
+  }
 }
 
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept {

@@ -29,6 +29,8 @@
 
 namespace zklock::client {
 
+class Backoff;
+
 /// The coordinator on the ZooKeeper C client.
 ///
 /// | phase      | handle | submitted requests                | left by                         |
@@ -91,7 +93,15 @@ class ZkCoordinator final : public Coordinator,
 
   // The session thread, from start() to close(). Opens a handle, and shuts it when it is retired or
   // at close(). Then pauses and opens the next one, unless the servers have refused the client.
-  void run_sessions() ZKLOCK_EXCLUDES(mutex_);
+  /// A handle whose close hangs.
+  struct HangingHandle {
+    std::weak_ptr<const void> handle;  ///< expires when the close has ended
+    /// The calls that were sent on it. Until then, its thread can write the results of their multis.
+    std::map<RequestId, CallPtr> calls = {};
+
+    bool has_ended() const noexcept { return handle.expired(); }
+  };
+  void run_sessions(Backoff& pauses) ZKLOCK_EXCLUDES(mutex_);
   bool open() ZKLOCK_EXCLUDES(mutex_);  // returns whether there is a handle
   // Returns null with the cause in `why` if no handle can be opened.
   std::unique_ptr<ZkHandle> open_handle(std::string& why);
@@ -218,7 +228,7 @@ class ZkCoordinator final : public Coordinator,
   // Durations of the answered requests; index: the alternative of Operation.
   std::array<core::AtomicHistogram, std::variant_size_v<Operation>> durations_{};
   // The handles whose close hangs; an expired pointer stands for one that was closed.
-  std::vector<std::weak_ptr<const void>> hanging_ ZKLOCK_GUARDED_BY(mutex_);
+  std::vector<HangingHandle> hanging_ ZKLOCK_GUARDED_BY(mutex_);
   std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);              // why there is no handle
   bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;     // no further session
   bool other_scheme_required_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the reason, if not the digest

@@ -2,6 +2,8 @@
 // The session thread, and how it opens, replaces and closes a handle of the C client.
 #include <algorithm>
 #include <cassert>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "zklock/client/port/scheduler.h"
@@ -17,8 +19,7 @@ constexpr std::size_t kMostHanging = 16;
 
 }  // namespace
 
-void ZkCoordinator::run_sessions() {
-  Backoff pauses(options_.retry_delay_min, options_.retry_delay_max);
+void ZkCoordinator::run_sessions(Backoff& pauses) {
   MutexLock lock(mutex_);
   while (!closing_) {
     lock.unlock();
@@ -121,6 +122,10 @@ void ZkCoordinator::shut() {
   if (closing_) status = Status::closed;
   const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
   for (const auto& [id, call] : lost) answer(call, status, detail);
+  if (!hanging_.empty() && !hanging_.back().has_ended()) {
+    lost.merge(hanging_.back().calls);
+    hanging_.back().calls.swap(lost);
+  }
   if (session != SessionId{}) {
     answer_queued([session](const Call& call) { return call.header().bound_to == session; }, status,
                   detail);
@@ -158,7 +163,7 @@ void ZkCoordinator::refresh_servers() {
   {
     const MutexLock guard(mutex_);
     // An earlier handle can be calling: its close hangs.
-    if (!std::ranges::all_of(hanging_, [](const auto& each) { return each.expired(); })) return;
+    if (!std::ranges::all_of(hanging_, &HangingHandle::has_ended)) return;
     // The handle outlives this call: its destructor waits for the I/O thread.
     if (!handle_ || handle_->is_connected()) return;
     handle = handle_.get();
@@ -168,8 +173,12 @@ void ZkCoordinator::refresh_servers() {
 }
 
 std::size_t ZkCoordinator::hanging_handles() {
+  std::vector<HangingHandle> ended;  // destroyed unlocked: a call can own any object
   const MutexLock guard(mutex_);
-  std::erase_if(hanging_, [](const auto& each) { return each.expired(); });
+  const auto first =
+      std::partition(hanging_.begin(), hanging_.end(), std::not_fn(&HangingHandle::has_ended));
+  std::move(first, hanging_.end(), std::back_inserter(ended));
+  hanging_.erase(first, hanging_.end());
   return hanging_.size();
 }
 
@@ -179,7 +188,7 @@ void ZkCoordinator::close_handle(std::unique_ptr<ZkHandle> handle) {
   if (!user) return;  // destroys the handle
   auto hanging = ZkHandle::close_within_limit(std::move(handle), std::move(user));
   const MutexLock guard(mutex_);
-  hanging_.push_back(std::move(hanging));
+  hanging_.push_back({std::move(hanging)});
 }
 
 void ZkCoordinator::replace_overdue_handle() {
