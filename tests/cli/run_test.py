@@ -65,7 +65,7 @@ def usage_errors(case):
 
 
 def help_and_version(case):
-    for arguments in (["--help"], ["run", "--help"], ["--version"], ["--help-all"]):
+    for arguments in (["--help"], ["run", "--help"], ["run", "-w", "bad", "--help"], ["--version"], ["--help-all"]):
         done = subprocess.run([case.programs["zklock"], *arguments], capture_output=True, text=True, check=False)
         expect(done.returncode, 0)
         expect(done.stderr, "")

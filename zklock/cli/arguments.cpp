@@ -113,6 +113,9 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
     app.parse(arguments);
   } catch (const Failure& failure) {  // of an option's value
     if (chosen == nullptr) throw;
+    for (const CLI::App* const each : app.get_subcommands()) {
+      if (each->get_help_ptr()->count() > 0) return app.exit(CLI::CallForHelp());
+    }
     throw failure_of(*chosen, failure.exit_code(), failure.what());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
