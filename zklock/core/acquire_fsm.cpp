@@ -139,7 +139,7 @@ void AcquireFsm::begin_create() {
   node_.begin(static_cast<bool>(policy_.gate));
   create_status_ = ok;
   awaited_ = policy_.count_children || !predicts_predecessor() ? Awaited::create_and_count
-                                                               : Awaited::create;
+                                                               : Awaited::create_only;
   rare_.reset();
   predecessors_.on_create();
   attempt_.advance();
@@ -206,7 +206,7 @@ AcquireEffects AcquireFsm::on_created(const CreatedAnswer& answer, bool lease_va
   node_.set_create_session(answer.session);
   create_status_ = answer.status;
   if (answer.status != ok) rare_.write().detail = answer.detail;
-  if (std::exchange(awaited_, Awaited::count) == Awaited::create) {
+  if (std::exchange(awaited_, Awaited::count) == Awaited::create_only) {
     return handle({.status = answer.status, .lease_valid = lease_valid, .created = &answer});
   }
   if (!rare_->early_count) return {};
@@ -364,7 +364,7 @@ void AcquireFsm::assert_invariants() const noexcept {
   assert(node_.in_queue() || policy_.gate);
   assert(!ending_ || !node_.exists() || state_ == enqueuing || state_ == granted);
   assert(state_ != pausing || facts_of(paused_in_).after != nullptr);
-  assert(count_creates_in_row_ >= 0 && parents_in_row_ >= 0 && unusable_numbers_ >= 0);
+  assert(count_creates_in_row_ >= 0 && path_creates_in_row_ >= 0 && path_recreations_ >= 0);
 
   assert(state_ != enqueuing || attempt_.has_begun());
   assert(state_ != inspecting || !rare_->candidates.empty());

@@ -25,7 +25,7 @@
 
 namespace zklock::core {
 
-/// Leads one contender from its create to its grant. Pure: each input returns effects.
+/// Drives one contender from its create to its grant. Pure: each input returns effects.
 ///
 /// Thread-safety: none. The driver calls it under one mutex. It carries out the effects in order,
 /// and before the next input; only a create may be delayed.
@@ -63,11 +63,11 @@ class AcquireFsm {
   /// The attempt in its own znode's data.
   const AttemptId& attempt() const noexcept { return attempt_; }
   const OwnNode& node() const noexcept { return node_; }
-  /// The nodes in it are valid while arming and waiting, the position also while delaying.
+  /// Its nodes() are valid in arming and waiting. Its position() is also valid in delaying.
   const Predecessors& predecessors() const noexcept { return predecessors_; }
   const DelayMarkers& delay_markers() const noexcept { return rare_->delay_markers; }
   /// Returns whether the current create is followed by a count of the children.
-  bool is_counting_children() const noexcept { return awaited_ != Awaited::create; }
+  bool is_counting_children() const noexcept { return awaited_ != Awaited::create_only; }
   /// Returns whether the contender waits for a single predecessor whose announced release makes it
   /// first.
   bool waits_for_announcement() const noexcept {
@@ -112,9 +112,9 @@ class AcquireFsm {
   using Kind = AcquireEffect::Kind;
   using enum AcquireState;
   using enum Status;
-  /// The replies that enqueuing still awaits. `count` stands for the count, or for the list that
-  /// replaces it.
-  enum class Awaited : std::uint8_t { create, create_and_count, count };
+  /// The replies that enqueuing still awaits. count: only that of the second request, which is a
+  /// count of the children or, with a shared permit count, a list.
+  enum class Awaited : std::uint8_t { create_only, create_and_count, count };
   /// One input, while it is handled. The pointers are set for replies of that type.
   struct Input {
     Status status = Status::ok;
@@ -153,7 +153,7 @@ class AcquireFsm {
   AcquireState not_created(Input& in);
   AcquireState number_unusable(Input& in);
   AcquireState not_executed(Input& in);
-  AcquireState after_decision(Input& in);
+  AcquireState decide_by_list(Input& in);
   AcquireState first(Input& in);
   AcquireState node_lost(Input& in, Errc error);
   AcquireState failed(Input& in);
@@ -174,9 +174,9 @@ class AcquireFsm {
 
   /// State that few contenders need, allocated at its first use.
   struct RareState {
-    /// The reply to the count or to the first list, if it comes before the reply to the create. If
-    /// a request cannot be sent, the driver answers it itself. So the answer to the count can come
-    /// before that to the create.
+    /// The reply to the second request, if it comes before the reply to the create; of a list only
+    /// the status and the session. If a request cannot be sent, the driver answers it itself. So
+    /// the answers can come in this order.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};                 ///< of the failed create
     std::vector<ZnodeName> candidates = {};  ///< newest last
@@ -188,11 +188,11 @@ class AcquireFsm {
   Policy policy_;                         ///< constant except a shared permit count
   const std::int32_t initial_count_;      ///< of a shared count
   std::int8_t count_creates_in_row_ = 0;  ///< creates of the count in a row
-  std::int8_t parents_in_row_ = 0;        ///< creates of the path in a row
-  std::int8_t unusable_numbers_ = 0;      ///< own znodes with an unusable number
+  std::int8_t path_creates_in_row_ = 0;   ///< creates of the path in a row
+  std::int8_t path_recreations_ = 0;      ///< because of unusable sequence numbers
   AcquireState state_ = AcquireState::idle;
   AcquireState paused_in_ = AcquireState::idle;
-  Awaited awaited_ = Awaited::create;
+  Awaited awaited_ = Awaited::create_only;
   Status create_status_ = Status::ok;
   bool ending_ = false;  ///< no grant follows: withdrawn or failed
   OwnNode node_;

@@ -13,9 +13,9 @@ namespace zklock::core {
 
 namespace {
 
-constexpr int kMaxParents = 16;
+constexpr int kMaxPathCreates = 16;
 constexpr int kMaxCountCreates = 16;
-constexpr int kMaxUnusableNumbers = 16;
+constexpr int kMaxPathRecreations = 16;
 
 /// Returns whether the child ends with a contender or a session. An orphaned delay marker does not.
 bool ends_by_itself(const std::string& child) {
@@ -62,12 +62,12 @@ AcquireState AcquireFsm::after_enqueuing(Input& in) {
   if (!node_.exists()) return not_created(in);
   if (ending_) return ended;
   if (node_.is_deleted()) return node_lost(in, Errc::node_deleted);
-  parents_in_row_ = 0;
+  path_creates_in_row_ = 0;
   if (!parse_znode_name(node_.name())) return number_unusable(in);  // lists ignore such a name
   if (in.status != ok) return listing;
   if (in.created && in.created->first) return first(in);
   if (in.listed) {
-    // If the last of the three requests was answered in its own znode's session, so was the list.
+    // The read of the permit count is the last request, so the list was answered in this session.
     if (in.listed->permits.session != node_.session()) return listing;
     state_ = listing;
     return after_listing(in);
@@ -94,7 +94,7 @@ AcquireState AcquireFsm::not_created(Input& in) {
   if (in.status == node_exists) return draining;
   if (in.status == session_ended) return enqueuing;
   if (in.status != no_node) return failed(in);
-  if (++parents_in_row_ <= kMaxParents) return making_parents;
+  if (++path_creates_in_row_ <= kMaxPathCreates) return making_parents;
   return fail(in, Errc::server_error, "the lock path is repeatedly deleted by another client");
 }
 
@@ -132,7 +132,7 @@ AcquireState AcquireFsm::after_inspecting(Input& in) {
   ZnodeName name = std::move(candidates.back());
   candidates.pop_back();
   const auto data = in.status == ok ? ZnodeData::parse(in.inspected->data) : std::nullopt;
-  // A znode of an older session will be deleted with that: it is never its own.
+  // A znode of an older session is never its own. It is deleted at the end of that session.
   if (!data || data->attempt != attempt_.text() ||
       in.inspected->ephemeral_owner != node_.create_session()) {
     return candidates.empty() ? not_executed(in) : inspecting;
@@ -142,8 +142,8 @@ AcquireState AcquireFsm::after_inspecting(Input& in) {
   return ending_ ? ended : listing;
 }
 
-/// A create or move that was not executed before the quorum operation is never executed. So there
-/// is no own znode, or only the one at the gate.
+/// A create or move that was not executed before the quorum operation is never executed. So the
+/// contender has no znode, or still has its znode at the gate.
 AcquireState AcquireFsm::not_executed(Input& in) {
   in.effects.push_back(effect(Kind::remove_late_create, attempt_.text()));
   if (ending_) return ended;
@@ -153,8 +153,8 @@ AcquireState AcquireFsm::not_executed(Input& in) {
 }
 
 // ---- a list, and the shared permit count --------------------------------------------------------
-// The permit count is read after the list. Contenders ahead become only fewer, so the list shows at
-// least as many as there are when the count is read. If they fit into the count, there is room at
+// The permit count is read after the list. The number of contenders ahead never rises, so the list
+// shows at least as many as exist when the count is read. If they fit into the count, there is room at
 // that moment. The znode of the count is watched like a predecessor. No grant is made by an unknown
 // count.
 
@@ -164,7 +164,7 @@ AcquireState AcquireFsm::after_listing(Input& in) {
   if (in.listed->path_czxid > node_.token()) return node_lost(in, Errc::node_deleted);
   node_.on_path_seen();
   predecessors_.on_listed();
-  if (!present_rule().shares_count() || !node_.has_usable_number()) return after_decision(in);
+  if (!present_rule().shares_count() || !node_.has_usable_number()) return decide_by_list(in);
 
   const PermitsAnswer& count = in.listed->permits;
   in.status = count.status;
@@ -178,10 +178,10 @@ AcquireState AcquireFsm::after_listing(Input& in) {
   if (!number) return fail(in, Errc::bad_data, bad_permit_count(count.data));
   count_creates_in_row_ = 0;
   policy_.rule.total = *number;
-  return after_decision(in);
+  return decide_by_list(in);
 }
 
-AcquireState AcquireFsm::after_decision(Input& in) {
+AcquireState AcquireFsm::decide_by_list(Input& in) {
   Decision decision = decide(in.listed->children, node_.name(), present_rule());
   switch (decision.verdict) {
     case Decision::Verdict::vanished: return node_lost(in, Errc::node_deleted);
@@ -282,7 +282,7 @@ AcquireState AcquireFsm::after_clearing(Input& in) {
 //
 // The search also finds none if the new znode was deleted by hand and the path was recreated. Then
 // another contender's znode can have the name of the one at the gate. So after a move, that znode
-// is read before it is deleted, until a list shows that the path is older than it. For that reason,
+// is read before it is deleted. This ends when a list shows that the path is older than it. For that reason,
 // a move that was not executed is not repeated, but decided anew by a list.
 
 AcquireState AcquireFsm::after_moving(Input& in) {
@@ -290,13 +290,13 @@ AcquireState AcquireFsm::after_moving(Input& in) {
   if (in.status == no_node || in.status == session_ended) return failed(in);
   if (ending_) return ended;
   if (in.status == ok) {
-    parents_in_row_ = 0;
+    path_creates_in_row_ = 0;
     return parse_znode_name(node_.name()) ? listing : number_unusable(in);
   }
   if (in.status == node_exists) return draining;
   if (in.status != not_sent && in.status != throttled) return failed(in);
   node_.stay_at_gate();
-  state_ = listing;  // is repeated after a pause
+  state_ = listing;  // a pause returns to it
   return in.status == throttled ? pausing : listing;
 }
 
@@ -313,17 +313,17 @@ AcquireState AcquireFsm::after_moving(Input& in) {
 // another child is created. The contender fails, and its error names the znode. After a move that
 // met such a znode, the contender queues at the gate again: its create there raises the counter.
 //
-// A create meets only a znode with the prefix of the contender's own name. A znode made by hand
+// A create fails with "node exists" only if that znode has the prefix of the contender's own name. A znode made by hand
 // ahead of the counter with another prefix of parse_znode_name() is seen by lists only. A mutex
 // sends no list if it is first by its sequence number, or if its predecessor is the predicted one.
 // Then it can be granted although such a znode is ahead of it. All others wait for that znode.
 
 /// A recreated path starts its counter at 0; the tokens go on rising.
 AcquireState AcquireFsm::number_unusable(Input& in) {
-  if (++unusable_numbers_ <= kMaxUnusableNumbers) return removing_parent;
+  if (++path_recreations_ <= kMaxPathRecreations) return removing_parent;
   return fail(in, Errc::sequence_exhausted,
               "the sequence counter is still exhausted after " +
-                  std::to_string(kMaxUnusableNumbers) +
+                  std::to_string(kMaxPathRecreations) +
                   " attempts to recreate the path; delete the path when no contender waits");
 }
 
@@ -378,7 +378,7 @@ AcquireState AcquireFsm::failed(Input& in) {
     case StatusSort::retry_later: return pausing;
     case StatusSort::unsent: return ended;
     case StatusSort::client_ended:
-      return fail(in, error_of(in.status), in.detail);  // so is the session
+      return fail(in, error_of(in.status), in.detail);  // the end of the session deletes its znode
     case StatusSort::done:
     case StatusSort::tree_conflict:
     case StatusSort::refused: break;

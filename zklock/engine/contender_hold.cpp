@@ -144,7 +144,7 @@ Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noex
   }
   thread_ended_ |= thread_ended;
   // A transaction in flight that checks the znode must end before the next grant.
-  const bool may_grant = !thread_ended_ && !grant_->commits_in_flight();
+  const bool may_grant = !thread_ended_ && !grant_->has_open_commits();
   if (may_grant && node_->hand_off_or_retain()) return dropped;
   using Cause = LockNode::RemovalCause;
   const auto next = may_grant ? node_->session_successor() : nullptr;

@@ -37,7 +37,7 @@ class CreateLimiter {
     ~Waiter() = default;
   };
 
-  /// `at_once`: the limit, at least 1.
+  /// `at_once`: the limit, at least 1. EngineContext::kMostCreatesAtOnce is the default.
   explicit CreateLimiter(std::size_t at_once) : at_once_(at_once) {}
   CreateLimiter(const CreateLimiter&) = delete;
   CreateLimiter& operator=(const CreateLimiter&) = delete;

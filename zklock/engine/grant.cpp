@@ -127,7 +127,7 @@ void Grant::on_resumed() noexcept {
 std::stop_source Grant::on_release_requested() {
   core_.mutex().assert_held();
   reporter_.report(LockEvent::Kind::release_requested, token());
-  return request_.get();
+  return release_request_.get();
 }
 
 LossReason Grant::lose(LossReason why) noexcept {

@@ -23,7 +23,7 @@
 
 namespace zklock::detail {
 
-/// The end of a hold by its hold limit (core::HoldLimit). The clock decides whether the limit has
+/// Enforces the maximum hold time of one hold (core::HoldLimit). The clock decides whether the limit has
 /// passed. Timers call `look`, which reads the clock, at the warning and at the end.
 ///
 /// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members:
@@ -93,8 +93,8 @@ class Grant {
   SessionId session() const noexcept { return terms_.lease->session(); }
   core::Instant since() const noexcept { return terms_.since; }
 
-  // Each member down to loss_token() reads the clock. If the lease or the hold limit has passed, it
-  // makes that final: a later reply or renew() does not make the hold valid again. See
+  // The members from here to loss_token() read the clock. If the lease or the hold limit has passed,
+  // they record that for good. A later reply or renew() does not make the hold valid again. See
   // ValidityPeriod::check().
 
   /// Returns whether neither the lease nor the hold limit has passed. `now`: a reading of the clock
@@ -113,7 +113,9 @@ class Grant {
   /// Returns the token that is stopped at the loss. Throws std::bad_alloc.
   std::stop_token loss_token() const;
   std::stop_source loss_source() const { return loss_.get(); }
-  std::stop_token release_request_token() const noexcept { return request_.get().get_token(); }
+  std::stop_token release_request_token() const noexcept {
+    return release_request_.get().get_token();
+  }
 
   /// See HoldLimitTimer::renew(). `look` as in the constructor.
   bool renew(std::optional<core::Duration> length, std::function<void()> look) {
@@ -125,8 +127,8 @@ class Grant {
   void on_resumed() noexcept;
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.
   std::stop_source on_release_requested();
-  // Both make state() return `lost` from now on, and report it. REQUIRES: only one of them is
-  // called, and only once.
+  // lose() and release() end the hold: from then on, state() returns `lost`. They report the event.
+  // REQUIRES: only one of them is called, and only once.
 
   /// Ends the hold by a loss. Returns the value of loss_reason() from now on. Does not stop
   /// loss_source(): that is up to the caller.
@@ -137,13 +139,13 @@ class Grant {
 
   /// Returns whether the hold has a maximum time. renew() can set one after the grant.
   bool is_limited() const noexcept { return limit_timer_.is_limited(); }
-  /// Record that a transaction that checks the znode is in flight: commit_begins() when its request
-  /// is sent, commit_ended() at its reply. In between, the lock is not handed off within this
-  /// client: neither on its znode, nor before that is deleted. Otherwise the ensemble would execute
-  /// the transaction although another contender holds the lock.
+  /// Record that a transaction that checks the znode is open: commit_begins() when its request is
+  /// sent, commit_ended() at its reply. If its outcome is unknown, it stays open. While one is open,
+  /// the lock is handed off neither on this znode nor to a successor in the session. Otherwise the
+  /// ensemble could execute the transaction although another contender holds the lock.
   void commit_begins() const noexcept { ++commits_; }
   void commit_ended() const noexcept { --commits_; }
-  bool commits_in_flight() const noexcept { return commits_ > 0; }
+  bool has_open_commits() const noexcept { return commits_ > 0; }
   /// Notifies `observer` of the loss, until remove().
   void add(LossObserver& observer) const { loss_observers_.push_back(&observer); }
   void remove(LossObserver& observer) const noexcept { std::erase(loss_observers_, &observer); }
@@ -166,7 +168,7 @@ class Grant {
   mutable int commits_ = 0;
   mutable std::vector<LossObserver*> loss_observers_;
   const LazyStopSource loss_;
-  const LazyStopSource request_;
+  const LazyStopSource release_request_;
   bool suspended_reported_ = false;
 };
 

@@ -18,8 +18,6 @@ using core::Status;
 using core::StatusSort;
 namespace write = client::request::write;
 
-// A server drops the connection at 1 MiB, and the client would lose all its locks.
-constexpr std::size_t kMaxRequestBytes = 1'000'000;
 constexpr std::size_t kBytesAroundAWrite = 128;
 
 std::string_view name_of(const client::request::Write& w) {
@@ -153,7 +151,7 @@ void GuardedCommit::on_name_settled(std::size_t guard, const client::Reply& refu
 }
 
 void GuardedCommit::on_deadline() {
-  if (withdraw(Errc::not_connected)) return;
+  if (cancel_unsent(Errc::not_connected)) return;
   finish(error(
       Errc::outcome_unknown,
       "no reply before the deadline; the writes may have been executed, or be executed later"));
@@ -161,10 +159,10 @@ void GuardedCommit::on_deadline() {
 
 void GuardedCommit::give_up() {
   given_up_ = true;
-  withdraw(Errc::not_connected);
+  cancel_unsent(Errc::not_connected);
 }
 
-bool GuardedCommit::withdraw(Errc why) {
+bool GuardedCommit::cancel_unsent(Errc why) {
   switch (state_) {
     case State::created:
     case State::withdrawn:

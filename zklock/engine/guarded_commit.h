@@ -51,12 +51,16 @@ struct GuardedWrites {
 /// (*) The commit must not be sent after give_up() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).
 ///
-/// Thread-safety: any thread may call start() and withdraw(). REQUIRES for them: the engine mutex is
-/// not held. REQUIRES for all others: it is held. Made by std::make_shared.
+/// Thread-safety: any thread may call the constructor, entry(), start() and withdraw(). REQUIRES for
+/// start() and withdraw(): the engine mutex is not held. REQUIRES for all others: it is held. Made by
+/// std::make_shared.
 class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
                             private Grant::LossObserver {
  public:
   using Done = std::function<void(std::optional<Error>)>;
+  /// The size of a transaction above which it is refused. A server drops the connection at 1 MiB, and
+  /// the client would lose all its locks.
+  static constexpr std::size_t kMaxRequestBytes = 1'000'000;
 
   /// Makes a commit and calls begin(). Does not block. Throws Error(closed | forked); then `done` is
   /// not called.
@@ -65,8 +69,8 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
   /// Calls give_up().
   void withdraw();
 
-  /// `done` is called once, with the outcome, when the EngineLock that ends the commit has ended.
-  /// REQUIRES: it runs no user code.
+  /// Calls `done` once, with the outcome, by the outbox: the engine mutex is not held. REQUIRES:
+  /// `done` runs no user code.
   GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
       : what_(writes), deadline_(deadline), done_(std::move(done)) {}
   /// Checks the holds and sends the transaction.
@@ -76,7 +80,9 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
   void give_up();
   EngineLock::Entry entry() const noexcept { return {context()}; }
 
-  /// Returns the error for which begin() would send nothing: `what` is invalid, or a hold is lost.
+  /// Returns the error for which begin() sends nothing; std::nullopt if there is none. The reasons: a
+  /// hold is lost, or the holds have different sessions; `what` changes a lock znode, or is larger
+  /// than kMaxRequestBytes.
   static std::optional<Error> refusal(const GuardedWrites& what);
 
  private:
@@ -89,14 +95,14 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
   }
 
   void submit();
-  /// Returns the error for which nothing may be sent now; std::nullopt if there is none.
+  /// Returns the error of (*); std::nullopt if the commit may be sent.
   std::optional<Error> obstacle() const;
   void on_answered(const client::Reply& reply);
   void on_name_settled(std::size_t guard, const client::Reply& refused);
   void on_deadline();
-  void on_hold_lost() noexcept override { withdraw(Errc::lock_lost); }
+  void on_hold_lost() noexcept override { cancel_unsent(Errc::lock_lost); }
   /// Returns false, without effect, if the transaction was sent.
-  bool withdraw(Errc why);
+  bool cancel_unsent(Errc why);
   std::optional<Error> verdict(const client::Reply& reply) const;
   std::optional<Error> error_of_operation(const client::Reply& reply) const;
   void finish(std::optional<Error> error);

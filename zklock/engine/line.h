@@ -25,8 +25,8 @@ class LockNode;
 /// node without a contender in it: then the lock node is idle.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
-/// another client waits. If the lock node may have a marker, the contenders in a list of the
-/// children are counted instead. For an idle lock node, a list of the children with a watch shows
+/// another client waits. If a marker of the lock node may exist, the contenders in a list of
+/// the children are counted instead. For an idle lock node, a list of the children with a watch shows
 /// this too. The budget (CohortBudget) limits the grants since the last count
 /// that showed no other client.
 ///
@@ -141,7 +141,7 @@ class Line {
 
  private:
   PathQueue& path() const noexcept;
-  /// Fast for the last one too: one stop source ends its calls in the reverse order.
+  /// Looks at the last element first, because a stop source cancels its calls in reverse order.
   Waiters::const_iterator find(const Contender& contender) const;
   Waiting take_next();
   void grant_next();
@@ -166,8 +166,7 @@ class Line {
   std::uint64_t grants_ = 0;        ///< on the znode
   bool release_requested_ = false;  ///< no further hand-off
   bool ended_ = false;
-  /// A contender behind may have a listener. Otherwise a long line is not walked through for
-  /// events.
+  /// A contender behind may have a listener. If not, a change of the positions costs nothing.
   bool may_listen_;
   /// The position of the lock node in the path's queue; nothing if unknown.
   std::optional<std::size_t> position_;

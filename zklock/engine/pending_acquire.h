@@ -76,8 +76,8 @@ struct AcquireRequest {
 ///
 /// At the end, `done` is called when the engine mutex is released.
 ///
-/// Thread-safety: any thread may call any member, if its comment does not say otherwise. REQUIRES:
-/// the destructor runs without the engine mutex, because it waits for a stop callback that is
+/// Thread-safety: any thread may call any member. REQUIRES for cancel(), fail() and expire(): the
+/// engine mutex is not held. REQUIRES: the destructor runs without the engine mutex, because it waits for a stop callback that is
 /// running.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
@@ -136,7 +136,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Ends the call with this outcome. REQUIRES: the engine mutex is held; the call has not ended,
   /// and its contender forgets it.
   void complete(AcquireOutcome outcome) { end(std::move(outcome), AcquireEnd::timeout); }
-  /// Records that the call may not begin. From now on it has ended, without a call of `done`.
+  /// Ends the call as refused, without a call of `done`. REQUIRES: the engine mutex is held.
   void refuse() noexcept;
 
  private:

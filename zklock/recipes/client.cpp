@@ -48,6 +48,7 @@ bool stay_loaded() noexcept {
 constexpr std::chrono::seconds kCallbackDrainTimeout{4};
 constexpr std::chrono::seconds kLossDrainTimeout{1};
 constexpr std::chrono::seconds kLogDrainTimeout{1};
+/// Callbacks of losses and release requests that run at once; later ones wait for a thread.
 constexpr std::size_t kMaxLossThreads = 32;
 
 void log_escaped(client::Log& log, const std::exception_ptr& error) {

@@ -27,8 +27,8 @@ class OwnedThread {
   OwnedThread(const OwnedThread&) = delete;
   OwnedThread& operator=(const OwnedThread&) = delete;
 
-  /// Starts the thread, once: see start_thread(). `body` must not use the object that owns this one
-  /// after it has destroyed it.
+  /// Starts the thread, once: see start_thread(). `body` may destroy the owner of this object, and
+  /// must not use it afterwards.
   template <class Body>
   void start(const char* name, Body body) {
     const MutexLock guard(mutex_);

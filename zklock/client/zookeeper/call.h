@@ -126,18 +126,18 @@ class Call : public std::enable_shared_from_this<Call> {
   static void set_status(const CallContext& context, int code, const Permission& needed);
 
  protected:
-  /// Adds a pending request that is about to be sent. Its data for the C client is as_pointer().
+  /// Adds a pending request that is about to be sent. Pass as_pointer() of the id as its data to the C client.
   PendingId add_pending(const CallContext& context, RequestKind kind, std::size_t sub_request = 0) {
     return context.pending.add(shared_from_this(), kind, sub_request);
   }
-  /// Takes the pending request back if the C client did not send it. Returns `code`.
-  static int sent(const CallContext& context, PendingId pending, int code) noexcept {
+  /// Removes the pending request if the C client did not send it. Returns `code`.
+  static int drop_if_unsent(const CallContext& context, PendingId pending, int code) noexcept {
     if (code != ZOK) context.pending.take(pending);
     return code;
   }
 
   // These refuse a call: they set the status and detail, and return kRefused. The last two refuse a
-  // create or a watch for which the session has no bytes left.
+  // create or a watch because the byte budget of the session is used up.
   static int refuse(const CallContext& context, Status status, std::string detail);
   static int refuse_node(const CallContext& context);
   static int refuse_watch(const CallContext& context);
@@ -156,7 +156,7 @@ std::shared_ptr<Call> make_call(const std::string& chroot, Operation operation, 
                                 bool create_chroot = false);
 
 /// Makes a call that removes the servers' watch of a full path. Nothing is sent if the
-/// WatchRegistry contains an interest in the watch by then.
+/// watch was registered again meanwhile.
 std::shared_ptr<Call> make_watch_removal(Watch watch, CallHeader header);
 
 // make_call() calls the functions below. All paths include the chroot, except that of a contender.

@@ -56,7 +56,7 @@ class AnnounceAndDeleteCall final : public Call {
                     -1, nullptr);
     zoo_delete_op_init(&operations_[1], path_.c_str(), -1);
     const PendingId pending = add_pending(context, RequestKind::multi);
-    return sent(
+    return drop_if_unsent(
         context, pending,
         zoo_amulti(context.handle, static_cast<int>(operations_.size()), operations_.data(),
                    results_.data(), &CallbackGate::on_void, CallbackGate::as_pointer(pending)));
@@ -94,7 +94,7 @@ class TransactionCall final : public Call {
     }
     if (!context.nodes.reserve(op_.writes)) return refuse_node(context);
     const PendingId pending = add_pending(context, RequestKind::multi);
-    const int code = sent(
+    const int code = drop_if_unsent(
         context, pending,
         zoo_amulti(context.handle, static_cast<int>(operations_.size()), operations_.data(),
                    results_.data(), &CallbackGate::on_void, CallbackGate::as_pointer(pending)));

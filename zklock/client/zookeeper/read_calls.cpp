@@ -35,7 +35,7 @@ class ReadCall final : public Call {
     if (watches() && !context.watches.expect(id(), watch_, on_event_)) return refuse_watch(context);
     const PendingId pending = add_pending(context, RequestKind::read, first);
     const int code =
-        sent(context, pending, read(context.handle, CallbackGate::as_pointer(pending)));
+        drop_if_unsent(context, pending, read(context.handle, CallbackGate::as_pointer(pending)));
     if (code != ZOK) settle(ServerWatch::nothing, context);
     return code;
   }
@@ -81,7 +81,8 @@ class ReadCall final : public Call {
   bool send_exists_instead(const CallContext& context) {
     begin_send();
     const PendingId pending = add_pending(context, RequestKind::read, exists_with_watch);
-    const int code = sent(context, pending, watch_existence(context, watch_.path, pending));
+    const int code =
+        drop_if_unsent(context, pending, watch_existence(context, watch_.path, pending));
     if (code == ZOK) return true;
     set_status(context, code);
     settle(ServerWatch::nothing, context);
@@ -134,9 +135,9 @@ class SyncCall final : public Call {
 
   int issue(const CallContext& context) override {
     const PendingId pending = add_pending(context, RequestKind::sync);
-    return sent(context, pending,
-                zoo_async(context.handle, path_.c_str(), &CallbackGate::on_string,
-                          CallbackGate::as_pointer(pending)));
+    return drop_if_unsent(context, pending,
+                          zoo_async(context.handle, path_.c_str(), &CallbackGate::on_string,
+                                    CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
@@ -160,9 +161,9 @@ class WatchRemovalCall final : public Call {
     // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&CallbackGate::on_void);
     const PendingId pending = add_pending(context, RequestKind::read, first);
-    return sent(context, pending,
-                zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0, on_void,
-                                        CallbackGate::as_pointer(pending)));
+    return drop_if_unsent(context, pending,
+                          zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0,
+                                                  on_void, CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,
@@ -173,7 +174,8 @@ class WatchRemovalCall final : public Call {
     // call sets the watch again, to remove it then.
     if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
       const PendingId pending = add_pending(context, RequestKind::read, exists_with_watch);
-      return sent(context, pending, watch_existence(context, watch_.path, pending)) != ZOK;
+      return drop_if_unsent(context, pending, watch_existence(context, watch_.path, pending)) !=
+             ZOK;
     }
     // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
     // again at the next server; or the exists has set the watch again.

@@ -41,11 +41,11 @@ class CreateContenderCall final : public Call {
     PendingId path_pending = 0;
     if (makes_path_) {
       path_pending = add_pending(context, RequestKind::write, make_path);
-      code = sent(context, path_pending, create_container(context, parent, path_pending));
+      code = drop_if_unsent(context, path_pending, create_container(context, parent, path_pending));
     }
     if (code == ZOK) {
       const PendingId pending = add_pending(context, RequestKind::write, create);
-      code = sent(
+      code = drop_if_unsent(
           context, pending,
           zoo_acreate2(context.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
                        &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
@@ -57,7 +57,8 @@ class CreateContenderCall final : public Call {
       context.nodes.failed(path_);
     } else if (parent_) {
       const PendingId pending = add_pending(context, RequestKind::read, exists);
-      awaits_exists_ = sent(context, pending, send_exists(context, parent, pending)) == ZOK;
+      awaits_exists_ =
+          drop_if_unsent(context, pending, send_exists(context, parent, pending)) == ZOK;
     }
     return code;
   }
@@ -156,9 +157,9 @@ class CreateParentsCall final : public Call {
     const bool is_level = sub_request < levels_.size();
     const PendingId pending =
         add_pending(context, is_level ? RequestKind::write : RequestKind::read, sub_request);
-    return sent(context, pending,
-                is_level ? create_container(context, levels_[sub_request], pending)
-                         : send_exists(context, last_, pending));
+    return drop_if_unsent(context, pending,
+                          is_level ? create_container(context, levels_[sub_request], pending)
+                                   : send_exists(context, last_, pending));
   }
 
   int verdict() const {
@@ -195,9 +196,9 @@ class DeleteCall final : public Call {
 
   int issue(const CallContext& context) override {
     const PendingId pending = add_pending(context, RequestKind::write);
-    return sent(context, pending,
-                zoo_adelete(context.handle, path_.c_str(), -1, &CallbackGate::on_void,
-                            CallbackGate::as_pointer(pending)));
+    return drop_if_unsent(context, pending,
+                          zoo_adelete(context.handle, path_.c_str(), -1, &CallbackGate::on_void,
+                                      CallbackGate::as_pointer(pending)));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,

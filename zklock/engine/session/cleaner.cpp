@@ -25,6 +25,7 @@ namespace request = client::request;
 using core::Status;
 using core::StatusSort;
 
+/// After a failed attempt, the next one begins after this time.
 constexpr std::chrono::milliseconds kDeleteRetryDelay{250};
 
 std::string_view parent_of(std::string_view path) {

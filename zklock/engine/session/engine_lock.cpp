@@ -51,7 +51,7 @@ void Outbox::run(const void* owner, Tasks tasks) noexcept {
 
 EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
     : entry_(entry),
-      exceptions_(std::uncaught_exceptions()) {
+      permitted_exceptions_(std::uncaught_exceptions()) {
   assert(client::may_block_here());  // it holds no other one
   entry_.core.mutex().mutex_.lock();
   client::engine_mutex_held_here = &entry_.core.mutex();
@@ -59,7 +59,7 @@ EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
 }
 
 EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-  if (std::uncaught_exceptions() > exceptions_) std::terminate();
+  if (std::uncaught_exceptions() > permitted_exceptions_) std::terminate();
   EngineMutex& mutex = entry_.core.mutex();
   if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
   auto tasks = mutex.outbox_.take();

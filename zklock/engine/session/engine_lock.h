@@ -37,8 +37,8 @@ class Outbox {
   /// Removes the tasks and returns them, for run().
   [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
 
-  /// Runs `tasks` of the client `owner` in order, on this thread. If this thread is in a task of
-  /// that client already, the outer call runs them, after its own. That bounds the depth of the
+  /// Runs `tasks` of the client `owner` in order, on this thread. If this thread already runs a task
+  /// of that client, the outer run() runs these tasks after its own. That bounds the depth of the
   /// stack. No exception may leave a task. REQUIRES: the mutex is unlocked, and the caller retains
   /// `owner`.
   static void run(const void* owner, Tasks tasks) noexcept;
@@ -57,7 +57,7 @@ class Outbox {
 /// Clang's analysis cannot know which objects belong to one client, so members that require the
 /// mutex are not annotated. assert_held() checks the requirement at the entrances of the classes.
 ///
-/// Thread-safety: none. REQUIRES for after_unlock(): the mutex is held.
+/// Thread-safety: any thread may lock it. REQUIRES for after_unlock(): the mutex is held.
 class EngineMutex {
  public:
   EngineMutex() noexcept { mutex_.spin_before_sleep(); }  // entries are short
@@ -116,13 +116,14 @@ class EngineLock {
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
-  /// From now on, an exception may leave the EngineLock: the code under it changes nothing, or all.
-  void permit_exceptions() noexcept { exceptions_ = std::numeric_limits<int>::max(); }
+  /// From now on, an exception may leave the EngineLock. REQUIRES: the code under it then changes
+  /// nothing.
+  void permit_exceptions() noexcept { permitted_exceptions_ = std::numeric_limits<int>::max(); }
 
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
   /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held: at first, after each
-  /// notification of `changed`, and at least each `slice`. A clock of a condition stands still
-  /// while the machine is suspended, and LeaseClock does not. Throws what a wait on `changed`
+  /// notification of `changed`, and at least each `slice`. The clock of a condition stops while
+  /// the computer sleeps, and LeaseClock does not. Throws what a wait on `changed`
   /// throws. REQUIRES: the outbox is empty.
   template <class Condition, class Done>
   bool wait(Condition& changed, Deadline deadline, const Done& done,
@@ -154,7 +155,7 @@ class EngineLock {
   void after_wait() noexcept;
 
   const Entry entry_;
-  int exceptions_;  ///< more of them terminate the process
+  int permitted_exceptions_;  ///< uncaught exceptions allowed at the exit
 };
 
 /// Returns a callback that calls `step(arguments...)` with the engine mutex held. It retains

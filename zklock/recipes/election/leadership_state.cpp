@@ -39,7 +39,7 @@ LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contende
       node_(leader->expose_node()),
       proclaimed_node_(node_beside(node_, leader->path_context().path())),
       lost_(hold.loss_token()),
-      requested_(hold.release_request_token()),
+      release_requested_(hold.release_request_token()),
       core_(leader->path_context().context().weak_from_this()),
       hold_(std::move(hold)),
       leader_(leader) {}
@@ -52,9 +52,12 @@ std::shared_ptr<void> LeadershipState::delay_delete() {
   return leader_.lock()->delay_delete();
 }
 
+// The release can find that the lease has expired. So the reason is read after it.
 void LeadershipState::release() noexcept {
-  if (const auto reason = hold_.loss_reason()) loss_reason_ = static_cast<int>(*reason);
+  const auto leader = leader_.lock();
   hold_.release();
+  if (!leader || forked()) return;
+  if (const auto reason = leader->grant().loss_reason()) loss_reason_ = static_cast<int>(*reason);
 }
 
 std::shared_ptr<Contender> LeadershipState::leader(const char* operation) const {
@@ -95,7 +98,7 @@ LeaseClock::time_point LeadershipState::valid_until() const noexcept {
 }
 
 std::stop_token LeadershipState::end_token() const noexcept {
-  if (over_.stop_requested() || state() != HoldState::lost) return over_.get_token();
+  if (end_source_.stop_requested() || state() != HoldState::lost) return end_source_.get_token();
   return stopped_token();
 }
 
@@ -116,6 +119,8 @@ std::shared_ptr<PendingProclamation> PendingProclamation::start(
     std::string value, Deadline deadline, Done done) {
   const PathContext& path = leader->path_context();
   path.context().check_usable(kOperation, path.path().str());
+  // It is refused as too large, but its copies under the mutex stay short.
+  if (value.size() > GuardedCommit::kMaxRequestBytes) value.resize(GuardedCommit::kMaxRequestBytes);
   const EngineLock lock(path.context().entry());
   auto proclaiming = std::make_shared<PendingProclamation>(
       std::move(leader), std::move(leadership), std::move(value), deadline, std::move(done));
@@ -142,31 +147,31 @@ void PendingProclamation::send() {
   const std::string& node = leadership_->proclaimed_node();
   const core::Proclamation proclamation{leader_->grant().token(), value_};
   const auto value = guarded(write::Set{.path = node, .data = proclamation.encode()});
-  not_created_.reset();
+  create_error_.reset();
   creating_ = nullptr;
   outstanding_ = 1;
   if (!GuardedCommit::refusal(value) && leader_->delete_with_node(node)) {
     ++outstanding_;
     creating_ = begin(guarded(write::Create{.path = node, .data = {}, .ephemeral = true}),
-                      &PendingProclamation::not_created_);
+                      &PendingProclamation::create_error_);
   }
-  writing_ = begin(value, &PendingProclamation::not_written_);
+  writing_ = begin(value, &PendingProclamation::write_error_);
 }
 
 void PendingProclamation::on_answered(std::optional<Error> PendingProclamation::*of,
                                       std::optional<Error> error) {
   this->*of = std::move(error);
   if (--outstanding_ > 0) return;
-  const bool is_missing = not_written_ && not_written_->errc() == Errc::no_node &&
-                          not_written_->path() == leadership_->proclaimed_node();
-  if (is_missing && not_created_ && !may_pass(not_created_->errc())) {
-    not_written_ = not_created_;
+  const bool is_missing = write_error_ && write_error_->errc() == Errc::no_node &&
+                          write_error_->path() == leadership_->proclaimed_node();
+  if (is_missing && create_error_ && !may_pass(create_error_->errc())) {
+    write_error_ = create_error_;
   } else if (is_missing && !given_up_ && leadership_->is_newest(number_) && --attempts_left_ > 0) {
     return send();
   }
   assert(done_);
   leader_->path_context().after_unlock(
-      [done = std::exchange(done_, nullptr), outcome = not_written_] { done(outcome); });
+      [done = std::exchange(done_, nullptr), outcome = write_error_] { done(outcome); });
 }
 
 void PendingProclamation::withdraw() {

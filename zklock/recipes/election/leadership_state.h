@@ -43,7 +43,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   /// Stops the token that end_token() returns. The user's callbacks run on this thread.
   void stop() {
     assert(client::may_block_here());
-    over_.request_stop();
+    end_source_.request_stop();
   }
   /// REQUIRES: end() was called; called at most once.
   void release() noexcept;
@@ -56,7 +56,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::stop_token end_token() const noexcept;
   /// See Leadership::loss_reason().
   std::optional<LossReason> loss_reason() const noexcept;
-  std::stop_token release_request_token() const noexcept { return requested_; }
+  std::stop_token release_request_token() const noexcept { return release_requested_; }
   /// Returns the contender that leads. Throws Error(lock_lost) if the leadership has ended, or
   /// Error(forked). The error names `operation`.
   std::shared_ptr<Contender> leader(const char* operation) const;
@@ -91,11 +91,11 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const std::string node_;
   const std::string proclaimed_node_;
   const std::stop_token lost_;
-  const std::stop_token requested_;
+  const std::stop_token release_requested_;
   const std::weak_ptr<EngineContext> core_;
   const ForkGuard fork_guard_;
   std::atomic<bool> ended_{false};
-  std::stop_source over_;
+  std::stop_source end_source_;
   mutable std::atomic<std::uint64_t> proclamations_{0};
 
   Hold hold_;  ///< empty after release(), and used only by it
@@ -110,9 +110,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
 
 /// The write of one value to the proclaimed znode. Two transactions are sent back to back, each
 /// guarded by the lock znode. The first creates the proclaimed znode. It usually fails, because
-/// that znode exists. The second writes the value. No call waits for the outcome of an earlier one.
-/// Yet values are written in the order of the calls, because only the newest call sends its
-/// transactions again. The proclaimed znode is deleted together with the lock znode, in one
+/// that znode exists. The second writes the value. Calls do not wait for each other. Only the
+/// newest call repeats its transactions, so the values are written in the order of the calls. The proclaimed znode is deleted together with the lock znode, in one
 /// transaction. So no client sees the leader without the value that it has proclaimed.
 ///
 /// | outcomes, when both are known                               | becomes                              |
@@ -124,8 +123,8 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
 /// |                                                             | call: over, no_node                  |
 /// | anything else                                               | over: outcome of the second          |
 ///
-/// Thread-safety: any thread may call start() and withdraw(). REQUIRES for them: the engine mutex is
-/// not held. REQUIRES for all others: it is held.
+/// Thread-safety: any thread may call entry(), start() and withdraw(). REQUIRES for start() and
+/// withdraw(): the engine mutex is not held. REQUIRES for all others: it is held.
 class PendingProclamation : public std::enable_shared_from_this<PendingProclamation> {
  public:
   using Done = GuardedCommit::Done;
@@ -160,9 +159,9 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   int attempts_left_ = 3;
   bool given_up_ = false;
   int outstanding_ = 0;  ///< transactions whose outcomes are awaited
-  std::optional<Error> not_created_;
-  std::optional<Error> not_written_;
-  std::shared_ptr<GuardedCommit> creating_;  ///< null: the leader does not lead any more
+  std::optional<Error> create_error_;
+  std::optional<Error> write_error_;
+  std::shared_ptr<GuardedCommit> creating_;  ///< null: not sent, see send()
   std::shared_ptr<GuardedCommit> writing_;
 };
 

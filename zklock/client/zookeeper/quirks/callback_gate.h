@@ -15,7 +15,7 @@ namespace zklock::client {
 // closed may never come (ZOOKEEPER-3868). Others come on the closing thread. With TLS, a close can
 // hang in a handshake with a silent server, and the threads of the handle continue.
 // Needed by: 3.8.0, and close_within() by 3.9.5 with TLS.
-// When it is mended: pass the address of a Call as `data`, and the coordinator as the context.
+// When it is mended: delete this class, and pass the address of a Call as `data`.
 
 /// Identifies one request to the C client while its completion is awaited. 0: none.
 using PendingId = std::uintptr_t;
@@ -47,8 +47,8 @@ class HandleListener {
 /// Passes the callbacks of one handle to its listener, until shut().
 ///
 /// The C client passes the `data` pointer of a request to its completion. The address of an object
-/// could dangle, so `data` is a PendingId. The thread of a completion shows the handle: each handle
-/// has a thread that runs only its events and completions. Before any request is sent, a session
+/// could dangle, so `data` is a PendingId. The thread of a completion identifies the gate: each
+/// handle has a thread that runs only its events and completions. Before any request is sent, a session
 /// event arrives on that thread. While the handle is being closed, the closing thread can report
 /// completions too. They are ignored.
 ///
@@ -91,9 +91,9 @@ class CallbackGate {
 };
 
 /// Destroys a handle with the callbacks of `gate`, on a thread of its own. Blocks until that is done,
-/// but not longer than `longest`. Then the thread goes on, and the gate is shut. `user`: lives until
-/// the thread ends, because the log lines of the handle may use it. Returns an object that expires
-/// then. If no thread can be started, destroys the handle on the calling one, without a limit.
+/// but not longer than `longest`. Then the gate is shut, and the thread continues alone. `user`: lives
+/// until the thread ends, because the log lines of the handle may use it. Returns a pointer that
+/// expires when the thread ends. If no thread can be started, destroys the handle on the calling one, without a limit.
 std::weak_ptr<const void> close_within(std::chrono::seconds longest,
                                        std::shared_ptr<const void> handle, CallbackGate& gate,
                                        std::shared_ptr<const void> user);
