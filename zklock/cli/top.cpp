@@ -107,8 +107,8 @@ int top(const Settings& settings, const TopOptions& options) {
   SignalReader signals;  // both before the client has threads
   StopSignal stop;
   const auto client = view_client(settings, "zklock top");
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(options.interval);
-  return run_screen(*client, signals, stop, {options.root, limits, milliseconds}, options.order);
+  const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(options.interval);
+  return run_screen(*client, signals, stop, {options.root, limits, interval}, options.order);
 }
 
 }  // namespace

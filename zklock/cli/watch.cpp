@@ -27,10 +27,10 @@ namespace {
 
 /// Returns "12:04:31" in the local time zone.
 std::string time_of_day(WallTime time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  const std::time_t whole = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};
   std::string text(8, ' ');
-  if (::localtime_r(&seconds, &parts) == nullptr) return text;
+  if (::localtime_r(&whole, &parts) == nullptr) return text;
   text.resize(text.size() + 1);  // for the terminating zero
   text.resize(std::strftime(text.data(), text.size(), "%H:%M:%S", &parts));
   return text;
