@@ -130,7 +130,7 @@ def compile_mutant(name, texts, root, compiler):
         for file in texts:
             folders = [option for tree in (changed_root, root) for option in (f"-I{tree}", f"-I{tree}/include")]
             run = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-w", *folders,
-                                  "-DZKLOCK_STATIC", "-x", "c++", "-"],
+                                  "-DZKLOCK_STATIC", "-DBOOST_BEAST_USE_STD_STRING_VIEW", "-x", "c++", "-"],
                                  input=f"#include <{file}>\n", capture_output=True, text=True, check=False)
             if run.returncode != 0:
                 error = next((line for line in run.stderr.splitlines() if "error" in line), run.stderr)

@@ -120,8 +120,8 @@ void print_locks(const Settings& settings, const Snapshot& snapshot,
 }
 
 CLI::Option* declare_option(CLI::App& options, const char* names, const char* type,
-                            const char* text, std::function<void(const std::string&)> read) {
-  return options.add_option_function<std::string>(names, std::move(read), text)
+                            const char* text, const std::function<void(const std::string&)>& read) {
+  return options.add_option_function<std::string>(names, read, text)
       ->type_name(type)
       ->check([](const std::string& given) {
         return std::string(given.empty() ? "the value is empty" : "");

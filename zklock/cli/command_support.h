@@ -50,7 +50,7 @@ void check_root(const Snapshot& snapshot);
 
 /// Declares an option. `read` receives its value, which is not empty, and may throw Failure.
 CLI::Option* declare_option(CLI::App& options, const char* names, const char* type,
-                            const char* text, std::function<void(const std::string&)> read);
+                            const char* text, const std::function<void(const std::string&)>& read);
 /// Returns std::nullopt if the text is not a number from `least` to `most`.
 std::optional<int> parse_number(std::string_view text, int least, int most);
 /// Return the value of an option. Throw: Failure with ExitCode::kUsage.
