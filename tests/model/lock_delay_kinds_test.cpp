@@ -31,35 +31,43 @@ class LockDelayKinds : public LockDelay {
     const auto writer = granted(0, writing);
     return {writer, granted(0, LockWorld::to_read(owner))};
   }
+
+  struct WriterAndReaders {
+    std::size_t writer;
+    std::size_t one;
+    std::size_t two;
+  };
+  // A reader of the second client and one of `other` wait behind a writer that left a delay.
+  WriterAndReaders readers_behind_lost_writer(std::size_t other) {
+    auto writing = LockWorld::to_write();
+    writing.lock_delay = kDelay;
+    const auto writer = granted(0, writing);
+    const auto one = waiting(1, LockWorld::to_read());
+    const auto two = waiting(other, LockWorld::to_read());
+    lose(0);
+    run_for(kDelay - 1ns);
+    return {writer, one, two};
+  }
+  void expect_both_read(const WriterAndReaders& all) {
+    EXPECT_TRUE(is_granted(all.one) && is_granted(all.two));
+    for (const auto each : {all.one, all.two, all.writer}) release(each);
+    expect_rest();
+  }
 };
 
 // ---- other kinds of contenders ------------------------------------------------------------------
 
 TEST_F(LockDelayKinds, DelayOfWriter_IsObeyedByReaders) {
-  auto writing = LockWorld::to_write();
-  writing.lock_delay = kDelay;
-  const auto writer = granted(0, writing);
-  const auto one = waiting(1, LockWorld::to_read());
-  const auto two = waiting(2, LockWorld::to_read());
-  lose(0);
-  run_for(kDelay - 1ns);
+  const auto all = readers_behind_lost_writer(2);
   EXPECT_EQ(lock_.held(), 0U);
   run_for(1ns);
-  EXPECT_TRUE(is_granted(one) && is_granted(two));
-  for (const auto each : {one, two, writer}) release(each);
-  expect_rest();
+  expect_both_read(all);
 }
 
 // The first reader deletes the marker before the timer of the second one runs.
 TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
-  auto writing = LockWorld::to_write();
-  writing.lock_delay = kDelay;
-  const auto writer = granted(0, writing);
-  const auto one = waiting(1, LockWorld::to_read());
-  const auto two = waiting(1, LockWorld::to_read());
-  lose(0);
-  run_for(kDelay - 1ns);
-  for (int step = 0; step < 100 && !is_granted(one); ++step) {
+  const auto all = readers_behind_lost_writer(1);
+  for (int step = 0; step < 100 && !is_granted(all.one); ++step) {
     lock_.world().run({Step::Kind::timer});
     for (int message = 0; message < 10; ++message) {
       lock_.world().run({Step::Kind::serve, 1});
@@ -67,9 +75,7 @@ TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
     }
   }
   run();
-  EXPECT_TRUE(is_granted(one) && is_granted(two));
-  for (const auto each : {one, two, writer}) release(each);
-  expect_rest();
+  expect_both_read(all);
 }
 
 TEST_F(LockDelayKinds, Reader_LeavesNoDelay) {
