@@ -122,10 +122,7 @@ void ZkCoordinator::shut() {
   if (closing_) status = Status::closed;
   const std::string detail = status == Status::auth_failed ? refused_text() : std::string();
   for (const auto& [id, call] : lost) answer(call, status, detail);
-  if (!hanging_.empty() && !hanging_.back().has_ended()) {
-    lost.merge(hanging_.back().calls);
-    hanging_.back().calls.swap(lost);
-  }
+  if (!hanging_.empty() && !hanging_.back().has_ended()) hanging_.back().calls.swap(lost);
   if (session != SessionId{}) {
     answer_queued([session](const Call& call) { return call.header().bound_to == session; }, status,
                   detail);

@@ -46,18 +46,20 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
   call->on_close_.emplace(call->composite_->closing(), call->poster([](CompositeCall& c) {
     c.closed_ = true;
-    c.carry_out(c.fsm_.stop());
+    c.stop();
   }));
-  call->on_stop_.emplace(call->request_.stop, [weak = std::weak_ptr(call)] {
-    if (const auto alive = weak.lock()) alive->cancel();
-  });
+  call->on_stop_.emplace(call->request_.stop, call->poster(&CompositeCall::stop));
   call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
   return call;
 }
 
 void CompositeCall::cancel() noexcept {
   if (composite_->forked()) return;
-  post([](CompositeCall& c) { c.carry_out(c.fsm_.stop()); });
+  post(&CompositeCall::stop);
+}
+
+void CompositeCall::stop() {
+  carry_out(fsm_.stop());
 }
 
 // ---- the queue of events ------------------------------------------------------------------------

@@ -87,6 +87,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
   // of events.
 
+  void stop();
   void check_losses();
   void carry_out(const core::CompositeEffects& effects);
   void carry_out(const core::CompositeEffect& effect);
