@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
-
-#include "zklock/engine/session/engine_lock.h"
+#include <functional>
+#include <map>
+#include <utility>
 
 namespace zklock::detail {
 
@@ -25,41 +24,41 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class CreateLimiter {
  public:
-  /// A lock node, as the limiter sees it.
-  class Waiter {
-   public:
-    /// Returns a number that is higher for each newer lock node.
-    virtual std::uint64_t number() const noexcept = 0;
-    /// Sends the create.
-    virtual void let_through() = 0;
-
-   protected:
-    ~Waiter() = default;
-  };
-
   /// `at_once`: the limit, at least 1. EngineContext::kMostCreatesAtOnce is the default.
   explicit CreateLimiter(std::size_t at_once) : at_once_(at_once) {}
   CreateLimiter(const CreateLimiter&) = delete;
   CreateLimiter& operator=(const CreateLimiter&) = delete;
 
-  /// Returns true if the lock node may send its create now. Otherwise let_through() is called when
-  /// the limit permits it.
-  [[nodiscard]] bool enter(const std::shared_ptr<Waiter>& waiter);
+  /// Returns true if the lock node may send its create now. Otherwise `let_through` is called when
+  /// the limit permits it. `number`: higher for each newer lock node.
+  template <class LetThrough>
+  [[nodiscard]] bool enter(std::uint64_t number, LetThrough let_through) {
+    if (in_flight_ == at_once_) {
+      line_.emplace(number, std::move(let_through));
+      return false;
+    }
+    ++in_flight_;
+    return true;
+  }
   /// A lock node returns its slot, even if it could not send. Lets waiting lock nodes through.
-  void return_slot();
-  /// Removes `waiter` from the line. Returns false if it is not in the line.
-  bool withdraw(const Waiter& waiter);
+  void return_slot() {
+    --in_flight_;
+    while (in_flight_ < at_once_ && !line_.empty()) {
+      const auto next = line_.extract(line_.begin());
+      ++in_flight_;
+      next.mapped()();
+    }
+  }
+  /// Removes a lock node from the line. Returns false if it is not in the line.
+  bool withdraw(std::uint64_t number) { return line_.erase(number) > 0; }
   /// Empties the line: no waiting lock node is let through any more.
   void close() noexcept { line_.clear(); }
 
  private:
-  using Waiters = std::deque<std::shared_ptr<Waiter>>;
-  Waiters::iterator where(const Waiter& waiter);
-
   const std::size_t at_once_;
   std::size_t in_flight_ = 0;
-  /// Waiting lock nodes, by their numbers. Empty while fewer than at_once_ are in flight.
-  Waiters line_;
+  /// `let_through` of the waiting lock nodes. Empty while fewer than at_once_ are in flight.
+  std::map<std::uint64_t, std::function<void()>> line_;
 };
 
 }  // namespace zklock::detail

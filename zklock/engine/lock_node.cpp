@@ -92,7 +92,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   end_delay();
   wanted_since_ = wanted_since;
   // If it was let through already, the parent was created, or the session is new.
-  if (!let_through_) let_through_ = path_->create_limiter().enter({shared_from_this(), this});
+  if (!let_through_) let_through_ = enter_create_limiter();
   if (!let_through_) return;
   const bool lists = fsm_.present_rule().shares_count();
   const bool counts = fsm_.is_counting_children() && !lists;
@@ -121,15 +121,19 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
 }
 
 void LockNode::drop_unsent() {
-  if (!let_through_ && path_->create_limiter().withdraw(*this)) return fsm_.on_create_withdrawn();
+  const bool waits = !let_through_ && path_->create_limiter().withdraw(fsm_.attempt().number());
+  if (waits) return fsm_.on_create_withdrawn();
   context().coordinator().cancel_unsent(create_id_);
   context().coordinator().cancel_unsent(count_id_);
   context().coordinator().cancel_unsent(list_id_);
 }
 
-void LockNode::let_through() {
-  let_through_ = true;
-  create(fsm_.attempt().text(), wanted_since_);
+/// Returns whether the create may be sent now. Otherwise it is sent later.
+bool LockNode::enter_create_limiter() {
+  return path_->create_limiter().enter(fsm_.attempt().number(), [self = shared_from_this()] {
+    self->let_through_ = true;
+    self->create(self->fsm_.attempt().text(), self->wanted_since_);
+  });
 }
 
 void LockNode::node_made() {

@@ -48,9 +48,7 @@ namespace zklock::detail {
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The destructor requires it only if the
 /// lock node is enlisted with the LeaseKeeper.
-class LockNode final : private CreateLimiter::Waiter,
-                       private LeaseObserver,
-                       public std::enable_shared_from_this<LockNode> {
+class LockNode final : private LeaseObserver, public std::enable_shared_from_this<LockNode> {
  public:
   /// Returns the lock node for a new contender: the path's shared one if its line takes the
   /// contender, else a new one.
@@ -187,10 +185,6 @@ class LockNode final : private CreateLimiter::Waiter,
   void on_lease_expired(const std::shared_ptr<core::Lease>& lease);
   void on_tick(int& requests);
 
-  // CreateLimiter::Waiter.
-  std::uint64_t number() const noexcept override { return fsm_.attempt().number(); }
-  void let_through() override;
-
   // Used by its parts.
   PathQueue& path_queue() const noexcept { return *path_; }
   SessionId session() const noexcept { return fsm_.node().session(); }
@@ -276,6 +270,7 @@ class LockNode final : private CreateLimiter::Waiter,
 
   // The effects of the machine, described at core::AcquireEffect::Kind, and their requests.
   void create(std::string attempt, core::Instant wanted_since);
+  bool enter_create_limiter();
   void drop_unsent();
   void create_parents();
   void check_parent(SessionId session);

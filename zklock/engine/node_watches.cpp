@@ -98,64 +98,66 @@ void NodeWatches::read_release_request(bool is_new) {
 
 // ---- the predecessors ---------------------------------------------------------------------------
 
-std::uint32_t NodeWatches::connection() const noexcept {
-  return static_cast<std::uint32_t>(path().context().keeper().connection());
-}
-
 bool NodeWatches::is_predecessor_watch_current() const noexcept {
-  return connection_ == connection();
+  return connection_ == path().context().keeper().connection();
 }
 
 // While the watch is not forgotten, the machine's list of predecessors does not change. So the
 // index is enough to name the znode.
 void NodeWatches::watch_predecessor(const std::string& node, std::size_t which,
                                     core::SessionId session) {
-  // The znode may be watched again while an event of its earlier watch is in flight.
-  const std::uint32_t serial = ++last_serial_;
-  connection_ = connection();
-  request::GetAndWatch watch{.path = path().child(node), .on_event = {}};
-  watch.on_event = under_lock(
-      node_.weak_from_this(),
-      [this, which = static_cast<std::uint32_t>(which), serial](core::SessionId, WatchEvent event) {
-        if (forget_predecessor(serial)) node_.on_predecessor_event(which, event);
-      });
+  connection_ = path().context().keeper().connection();
+  const auto happened = [this, which](core::SessionId, WatchEvent event) {
+    if (forget_predecessor(which)) node_.on_predecessor_event(which, event);
+  };
+  const auto answered = [this, which](const client::Reply& reply) {
+    on_predecessor_read(which, reply);
+  };
+  request::GetAndWatch watch{
+      .path = path().child(node),
+      .on_event = under_lock(node_.weak_from_this(), predecessors_epoch_.guard(happened))};
   const auto id = path().context().coordinator().submit(
       {.operation = std::move(watch), .session = session},
-      under_lock(node_.weak_from_this(), [this, node, serial](const client::Reply& reply) {
-        on_predecessor_read(serial, reply);
-        node_.on_predecessor_read(node, reply);
-      }));
-  predecessors_.push_back({.serial = serial, .id = id});
+      under_lock(
+          node_.weak_from_this(),
+          [this, node, answered = predecessors_epoch_.guard(answered)](const client::Reply& reply) {
+            answered(reply);
+            node_.on_predecessor_read(node, reply);
+          }));
+  if (predecessors_.size() <= which) predecessors_.resize(which + 1);
+  predecessors_[which] = id;
 }
 
-void NodeWatches::on_predecessor_read(std::uint32_t serial, const client::Reply& reply) {
+void NodeWatches::on_predecessor_read(std::size_t which, const client::Reply& reply) {
   if (reply.status != Status::ok) {
-    forget_predecessor(serial);
+    forget_predecessor(which);
     return;
   }
-  const bool stands =
-      std::ranges::find(predecessors_, serial, &Predecessor::serial) != predecessors_.end();
-  if (!stands) return;
+  if (predecessors_[which] == client::RequestId{}) return;
   predecessor_ = reply.token;
   const bool own = reply.ephemeral_owner == node_.session();
   if (own && node_.is_mutex()) path().session_handoff().wait(reply.token, node_.weak_from_this());
 }
 
-bool NodeWatches::forget_predecessor(std::uint32_t serial) noexcept {
-  const auto watch = std::ranges::find(predecessors_, serial, &Predecessor::serial);
-  if (watch == predecessors_.end()) return false;
-  predecessors_.erase(watch);
-  if (predecessors_.empty()) forget_predecessors();
+bool NodeWatches::forget_predecessor(std::size_t which) noexcept {
+  const auto watch = std::exchange(predecessors_[which], client::RequestId{});
+  if (watch == client::RequestId{}) return false;
+  const bool was_last = std::ranges::all_of(
+      predecessors_, [](client::RequestId id) { return id == client::RequestId{}; });
+  if (was_last) forget_predecessors();
   return true;
 }
 
 void NodeWatches::unwatch_predecessors() noexcept {
-  for (const Predecessor& each : predecessors_) path().context().coordinator().unwatch(each.id);
+  for (const client::RequestId each : predecessors_) {
+    if (each != client::RequestId{}) path().context().coordinator().unwatch(each);
+  }
   forget_predecessors();
 }
 
 void NodeWatches::forget_predecessors() noexcept {
   predecessors_.clear();
+  predecessors_epoch_.end();
   auto& successors = path().session_handoff();
   if (!successors.empty()) successors.leave(predecessor_, node_.weak_from_this());
 }

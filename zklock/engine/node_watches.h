@@ -71,23 +71,18 @@ class NodeWatches {
   void await_release_request();
   /// Reads and watches a release request. `is_new`: it was created, not changed.
   void read_release_request(bool is_new);
-  void on_predecessor_read(std::uint32_t serial, const client::Reply& reply);
-  /// Forgets one watch. Returns false if it has fired or was forgotten before.
-  bool forget_predecessor(std::uint32_t serial) noexcept;
-  std::uint32_t connection() const noexcept;
-
-  struct Predecessor {
-    std::uint32_t serial;
-    client::RequestId id;
-  };
+  void on_predecessor_read(std::size_t which, const client::Reply& reply);
+  /// Forgets one watch. Returns false if it has fired.
+  bool forget_predecessor(std::size_t which) noexcept;
 
   LockNode& node_;
   WatchSlot own_;
   WatchSlot release_request_;
-  boost::container::small_vector<Predecessor, 1> predecessors_;
-  FencingToken predecessor_{};  ///< czxid of the last one watched
-  std::uint32_t last_serial_ = 0;
-  std::uint32_t connection_ = 0;  ///< low bits of the connection count
+  /// By the index in the machine's list. 0: not watched, or the watch has fired.
+  boost::container::small_vector<client::RequestId, 1> predecessors_;
+  Epoch predecessors_epoch_;
+  FencingToken predecessor_{};    ///< czxid of the last one watched
+  std::uint64_t connection_ = 0;  ///< on which the last one was watched
 };
 
 }  // namespace zklock::detail
