@@ -106,9 +106,9 @@ void explore(const HoldMarkerState& marker, int depth, Transitions& made) {
 TEST(HoldMarkerTable, Table_EqualsMachine) {
   Transitions made;
   explore({}, 3, made);
-  const auto statuses_of = [](const std::string& /*state*/, const std::string& input) {
-    if (input != "on_created") return state_table::Statuses{""};
+  const auto statuses_of = [](const std::string& input) {
     state_table::Statuses all;
+    if (input != "on_created") return all;
     for (const Status status : kAllStatuses) all.insert(acquire_test::name_of(status));
     return all;
   };

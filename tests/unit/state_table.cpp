@@ -67,71 +67,6 @@ class Column {
   bool continues_ = false;
 };
 
-/// The parts of "create: no_node, withdrawn". A word of the table has no fact.
-struct StatusParts {
-  std::string request;
-  std::string name;
-  std::string fact;
-
-  explicit StatusParts(const std::string& text) {
-    const auto colon = text.find(": ");
-    const auto comma = text.find(',');
-    if (comma != std::string::npos) fact = trimmed(text.substr(comma + 1));
-    name = text.substr(0, comma);
-    if (colon == std::string::npos) return;
-    request = name.substr(0, colon);
-    name.erase(0, colon + 2);
-  }
-  bool is_meant_by(const std::string& text) const {
-    const StatusParts word(text);
-    const bool has_name = word.name == name || word.name == "any" || word.name == "any other";
-    return has_name && (word.request.empty() || word.request == request);
-  }
-};
-
-/// The condition of a row.
-struct Condition {
-  Names words;               ///< for statuses
-  std::string fact;          ///< of statuses
-  bool is_complete = false;  ///< nothing else follows
-
-  Condition(const std::string& cell, const Statuses& known) {
-    std::string text;
-    for (const std::string& part : split(cell, '(')) text += part.substr(part.find(')') + 1);
-    Names parts = split(text, ',');
-    const auto any_known = [&](auto is_it) {
-      return std::ranges::any_of(known, [&](const auto& each) { return is_it(StatusParts(each)); });
-    };
-    const auto is_fact = [&](const StatusParts& status) { return status.fact == parts.back(); };
-    if (!parts.back().empty() && any_known(is_fact)) {
-      fact = parts.back();
-      parts.pop_back();
-    }
-    is_complete = parts.empty();
-    if (is_complete) return;
-    Names first = split(parts.front(), '/');
-    const bool are_words = std::ranges::all_of(first, [&](const std::string& word) {
-      return !word.empty() &&
-             any_known([&](const StatusParts& status) { return status.is_meant_by(word); });
-    });
-    if (!are_words) return;
-    words = std::move(first);
-    is_complete = parts.size() == 1;
-  }
-  /// Returns those of the statuses that have the fact, and that one of `some` words means.
-  Statuses applied_to(const Statuses& statuses, const Names& some) const {
-    Statuses result;
-    for (const std::string& text : statuses) {
-      const StatusParts status(text);
-      const bool has_word = some.empty() || std::ranges::any_of(some, [&](const auto& word) {
-                              return status.is_meant_by(word);
-                            });
-      if (has_word && (fact.empty() || fact == status.fact)) result.insert(text);
-    }
-    return result;
-  }
-};
-
 /// A row below "state" and "input".
 struct Row {
   std::string condition;
@@ -145,52 +80,43 @@ struct Block {
   std::vector<Row> rows;
 };
 
+/// Takes the statuses that the row means out of those that are left. Throws if it means none.
+Statuses take_statuses(const Row& row, Statuses& left) {
+  Statuses taken;
+  for (const std::string& word : split(row.condition, '/')) {
+    if (word == "any other") {
+      taken.merge(left);
+    } else if (const auto node = left.extract(word)) {
+      taken.insert(node.value());
+    } else {
+      throw std::runtime_error("no status is left for \"" + word +
+                               "\" in the row:" + row.condition);
+    }
+  }
+  return taken;
+}
+
 class Reader {
  public:
-  explicit Reader(const StatusesOf& statuses_of) : statuses_of_(statuses_of) {}
-
-  void read(const std::string& text) {
+  /// Returns the rows of the first state table.
+  std::vector<Block> read(const std::string& text) {
     std::istringstream lines(text);
     std::string line;
     while (std::getline(lines, line)) {
       const Names cells = cells_of(line);
       if (cells.empty() && is_table_) break;
-      if (cells.empty()) continue;
       if (is_table_) {
         add(cells);
-      } else {
+      } else if (!cells.empty()) {
         begin(cells);
       }
     }
     finish_block();
     if (blocks_.empty()) throw std::runtime_error("no state table");
-  }
-
-  Transitions transitions() {
-    Transitions result;
-    std::map<std::pair<std::string, std::string>, Statuses> left;
-    for (const Block& block : blocks_) {
-      if (is_group(block.states.front())) continue;
-      for (const std::string& state : block.states) {
-        for (const std::string& input : block.inputs) {
-          const Statuses all = statuses_of_(state, input);
-          check_statuses(block, input, all);
-          Statuses& of_input = left.try_emplace({state, input}, all).first->second;
-          add_rows(block.rows, {state, input, ""}, all, of_input, result);
-        }
-      }
-    }
-    for (const auto& [row, has_status] : has_statuses_) {
-      if (has_status) continue;
-      throw std::runtime_error("no status is left for \"" + row.second +
-                               "\" in the row:" + row.first->condition);
-    }
-    return result;
+    return std::move(blocks_);
   }
 
  private:
-  static bool is_group(const std::string& name) { return name.starts_with('['); }
-
   void begin(const Names& header) {
     const auto column = [&](std::string_view name) {
       return static_cast<std::size_t>(std::ranges::find(header, name) - header.begin());
@@ -219,7 +145,7 @@ class Reader {
 
   void finish_block() {
     if (!block_.rows.empty()) {
-      if (!is_group(block_.states.front()) && block_.inputs.empty()) {
+      if (block_.inputs.empty()) {
         throw std::runtime_error("no input in a row of " + block_.states.front());
       }
       blocks_.push_back(block_);
@@ -227,50 +153,6 @@ class Reader {
     block_ = {};
   }
 
-  static void check_statuses(const Block& block, const std::string& input, const Statuses& all) {
-    if (all == Statuses{""}) return;
-    for (const Row& row : block.rows) {
-      if (!Condition(row.condition, all).words.empty()) continue;
-      throw std::runtime_error("no status of " + input + " in a row of " + block.states.front() +
-                               ":" + row.condition);
-    }
-  }
-
-  /// Adds the transitions of the rows by the statuses that are left.
-  void add_rows(const std::vector<Row>& rows, Transition from, const Statuses& all, Statuses& left,
-                Transitions& result) {
-    for (const Row& row : rows) {
-      const Condition condition(row.condition, all);
-      const Statuses own = condition.applied_to(left, condition.words);
-      for (const std::string& word : condition.words) {
-        has_statuses_[{&row, word}] |= !condition.applied_to(left, {word}).empty();
-      }
-      if (condition.is_complete) {
-        std::erase_if(left, [&](const std::string& status) { return own.contains(status); });
-      }
-      for (const std::string& name : row.next) {
-        if (is_group(name)) {
-          Statuses of_group = own;
-          add_rows(group(name), from, all, of_group, result);
-          continue;
-        }
-        from.next = name == "the same" ? from.state : name;
-        for (const std::string& status : own) {
-          from.status = status;
-          result.insert(from);
-        }
-      }
-    }
-  }
-
-  const std::vector<Row>& group(const std::string& name) const {
-    const auto found = std::ranges::find_if(
-        blocks_, [&](const Block& block) { return block.states.front() == name; });
-    if (found == blocks_.end()) throw std::runtime_error("no group " + name);
-    return found->rows;
-  }
-
-  const StatusesOf& statuses_of_;
   bool is_table_ = false;
   std::size_t state_ = 0;
   std::size_t input_ = 0;
@@ -281,8 +163,6 @@ class Reader {
   Column nexts_;
   Block block_;
   std::vector<Block> blocks_;
-  /// Whether a word of a row means any status that is left.
-  std::map<std::pair<const Row*, std::string>, bool> has_statuses_;
 };
 
 /// Returns the next states of each state, input and status, as "{a, b}".
@@ -297,14 +177,29 @@ std::map<Transition, std::string> next_states(const Transitions& transitions) {
 
 }  // namespace
 
-Statuses no_statuses(const std::string& /*state*/, const std::string& /*input*/) {
-  return {""};
+Statuses no_statuses(const std::string& /*input*/) {
+  return {};
 }
 
 Transitions parse(const std::string& text, const StatusesOf& statuses_of) {
-  Reader reader(statuses_of);
-  reader.read(text);
-  return reader.transitions();
+  Transitions result;
+  for (const Block& block : Reader().read(text)) {
+    for (const std::string& state : block.states) {
+      for (const std::string& input : block.inputs) {
+        const Statuses all = statuses_of(input);
+        Statuses left = all;
+        for (const Row& row : block.rows) {
+          const Statuses own = all.empty() ? Statuses{""} : take_statuses(row, left);
+          for (const std::string& next : row.next) {
+            for (const std::string& status : own) {
+              result.insert({state, input, next == "the same" ? state : next, status});
+            }
+          }
+        }
+      }
+    }
+  }
+  return result;
 }
 
 Transitions transitions_of(const std::string& header, const StatusesOf& statuses_of) {

@@ -23,17 +23,15 @@ using state_table::Transitions;
 
 // ---- reading a table ----------------------------------------------------------------------------
 
-TEST(StateTable, ListsAndGroups_AreExpanded) {
+TEST(StateTable, Lists_AreExpanded) {
   const Transitions table = parse(R"(
 /// | state   | input     | condition | next     |
 /// |---------|-----------|-----------|----------|
-/// | a, b    | x         |           | [either] |
+/// | a, b    | x         |           | d,       |
+/// |         |           |           | e        |
 /// |         | y,  long_ | never     | c        |
 /// |         | name      | always    | the same |
 /// | c       |           |           | (final)  |
-/// | [either]|           |           | d,       |
-/// |         |           |           | [lost]   |
-/// | [lost]  |           |           | e        |
 ///
 /// | another | table     |
 )");
@@ -44,105 +42,37 @@ TEST(StateTable, ListsAndGroups_AreExpanded) {
   EXPECT_EQ(differences(expected, table), "");
 }
 
-/// The reply "r" has statuses, among them one of the request "q". All other inputs are events.
-state_table::Statuses statuses_of(const std::string& /*state*/, const std::string& input) {
-  return input == "r" ? state_table::Statuses{"ok", "no", "bad", "q: bad"}
-                      : state_table::Statuses{""};
+/// The reply "r" has statuses. All other inputs are events.
+state_table::Statuses statuses_of(const std::string& input) {
+  return input == "r" ? state_table::Statuses{"ok", "no", "bad", "late"} : state_table::Statuses{};
 }
 
 TEST(StateTable, Statuses_AreThoseThatAreLeft) {
   const Transitions table = parse(R"(
-/// | state | input | status, condition     | next |
-/// |-------|-------|-----------------------|------|
-/// | a     | r     | any, early            | b    |
-/// |       |       | ok / no, if it is     | c    |
-/// |       |       | late (1) or missing   |      |
-/// |       |       | no (a remark, with /) | d    |
-/// |       |       | any other             | e    |
-/// |       | x     | never                 | f    |
-)",
-                                  &statuses_of);
-  const Transitions expected{
-      {"a", "r", "b", "ok"},     {"a", "r", "b", "no"},    {"a", "r", "b", "bad"},
-      {"a", "r", "c", "ok"},     {"a", "r", "c", "no"},    {"a", "r", "d", "no"},
-      {"a", "r", "e", "ok"},     {"a", "r", "e", "bad"},   {"a", "x", "f"},
-      {"a", "r", "b", "q: bad"}, {"a", "r", "e", "q: bad"}};
-  EXPECT_EQ(differences(expected, table), "");
-}
-
-TEST(StateTable, StatusOfARequest_IsThatOfNoOther) {
-  const Transitions table = parse(R"(
 /// | state | input | status, condition | next |
-/// | a     | r     | q: any            | b    |
-/// |       |       | bad               | c    |
-/// | b     | r     | bad               | c    |
+/// |-------|-------|-------------------|------|
+/// | a     | r     | ok /              | b    |
+/// |       |       | no                |      |
+/// |       |       | any other         | c    |
+/// |       | x     | never             | d    |
 )",
                                   &statuses_of);
-  const Transitions expected{{"a", "r", "b", "q: bad"},
+  const Transitions expected{{"a", "r", "b", "ok"},
+                             {"a", "r", "b", "no"},
                              {"a", "r", "c", "bad"},
-                             {"b", "r", "c", "bad"},
-                             {"b", "r", "c", "q: bad"}};
+                             {"a", "r", "c", "late"},
+                             {"a", "x", "d"}};
   EXPECT_EQ(differences(expected, table), "");
-}
-
-TEST(StateTable, FactAfterAStatus_IsCompared) {
-  const auto with_fact = [](const std::string& /*state*/, const std::string& /*input*/) {
-    return state_table::Statuses{"ok", "ok, sad", "no", "no, sad"};
-  };
-  const Transitions table = parse(R"(
-/// | state | input | status, condition | next |
-/// | a     | r     | ok, early, sad    | b    |
-/// |       |       | any, sad          | c    |
-/// |       |       | ok, early         | d    |
-/// |       |       | ok                | e    |
-/// |       |       | any other         | [g]  |
-/// | b     | r     | any               | [g]  |
-/// | [g]   |       | sad               | x    |
-/// |       |       | otherwise         | y    |
-)",
-                                  with_fact);
-  const Transitions expected{{"a", "r", "b", "ok, sad"}, {"a", "r", "c", "ok, sad"},
-                             {"a", "r", "c", "no, sad"}, {"a", "r", "d", "ok"},
-                             {"a", "r", "e", "ok"},      {"a", "r", "y", "no"},
-                             {"b", "r", "x", "ok, sad"}, {"b", "r", "x", "no, sad"},
-                             {"b", "r", "y", "ok"},      {"b", "r", "y", "no"}};
-  EXPECT_EQ(differences(expected, table), "");
-}
-
-TEST(StateTable, Group_HasTheStatusesOfItsRow) {
-  const Transitions table = parse(R"(
-/// | state    | input | status, condition | next     |
-/// | a        | r     | ok / no           | [failed] |
-/// |          |       | bad               | [failed] |
-/// | [failed] |       | early             | b        |
-/// |          |       | no                | c        |
-/// |          |       | any other         | d        |
-)",
-                                  &statuses_of);
-  const Transitions expected{{"a", "r", "b", "ok"},     {"a", "r", "b", "no"},
-                             {"a", "r", "c", "no"},     {"a", "r", "d", "ok"},
-                             {"a", "r", "b", "bad"},    {"a", "r", "d", "bad"},
-                             {"a", "r", "b", "q: bad"}, {"a", "r", "d", "q: bad"}};
-  EXPECT_EQ(differences(expected, table), "");
-}
-
-TEST(StateTable, ReplyWithoutAKnownStatus_Throws) {
-  const std::string head = "/// | state | input | status, condition | next |\n";
-  for (const char* condition : {"", "otherwise", "bda", "ok / bda", "q: ok", "early, ok"}) {
-    const std::string row = "/// | a | r | " + std::string(condition) + " | b |\n";
-    EXPECT_THROW((void)parse(head + row, &statuses_of), std::runtime_error) << condition;
-  }
 }
 
 TEST(StateTable, StatusThatIsNotLeft_Throws) {
   const std::string head = "/// | state | input | status, condition | next |\n";
-  const std::string rows = "/// | a | r | ok | b |\n/// | | | any other | [g] |\n";
-  EXPECT_NO_THROW((void)parse(head + rows + "/// | [g] | | no | c |\n", &statuses_of));
-  EXPECT_THROW((void)parse(head + rows + "/// | [g] | | ok | c |\n", &statuses_of),
-               std::runtime_error);
-  EXPECT_THROW(
-      (void)parse(head + rows + "/// | a | r | no | c |\n/// | [g] | | | c |\n", &statuses_of),
-      std::runtime_error);
+  for (const char* condition : {"", "bda", "ok / bda", "ok / ok"}) {
+    const std::string row = "/// | a | r | " + std::string(condition) + " | b |\n";
+    EXPECT_THROW((void)parse(head + row, &statuses_of), std::runtime_error) << condition;
+  }
+  const std::string rows = "/// | a | r | any other | b |\n/// | | | ok | c |\n";
+  EXPECT_THROW((void)parse(head + rows, &statuses_of), std::runtime_error);
 }
 
 TEST(StateTable, Difference_NamesStatusesAndBothSets) {
