@@ -14,8 +14,8 @@ namespace zklock::core {
 // ---- the states ---------------------------------------------------------------------------------
 
 struct AcquireFsm::StateFacts {
-  /// The reply that the state awaits. create: and the count or the list after it. none: only an
-  /// event ends the state.
+  /// The reply that the state awaits. create: and then the count or list. none: only an event ends
+  /// the state.
   enum class Reply : std::uint8_t { none, create, created, listed, inspected, watched, done };
   /// The contender's znode. searched: it may exist.
   enum class Znode : std::uint8_t { none, creates, searched, moves, exists, in_queue, as_before };

@@ -79,7 +79,7 @@ class AcquireFsm {
   /// Withdraws the contender: no grant follows.
   AcquireEffects withdraw();
   /// From now on no delay follows a loss. Returns the name of the delay marker, empty if there is
-  /// none. The caller deletes it, with its own znode or at once.
+  /// none. The caller deletes it, with the znode or at once.
   std::string take_delay_marker();
 
   // Replies: one input for each type of answer. The state says which request was answered.
@@ -93,7 +93,7 @@ class AcquireFsm {
   /// The reply to any other request. `lease_valid` is read only in the replies to `check_own` and
   /// `mark`.
   AcquireEffects on_done(const DoneAnswer& answer, bool lease_valid = false);
-  /// No request of the last `create` was sent or will be. REQUIRES: enqueuing, and withdrawn.
+  /// The driver sends no request of the last `create`. REQUIRES: enqueuing, and withdrawn.
   void on_create_withdrawn() noexcept;
 
   // Events.
@@ -103,7 +103,6 @@ class AcquireFsm {
   AcquireEffects on_predecessor_deleted(std::string_view node);
   AcquireEffects on_session_ended(SessionId session);
   AcquireEffects on_own_node_deleted();
-  /// The pause, or the delay, has ended.
   AcquireEffects on_pause_over();
   AcquireEffects on_delay_over();
 

@@ -17,7 +17,7 @@ constexpr int kMaxPathCreates = 16;
 constexpr int kMaxCountCreates = 16;
 constexpr int kMaxPathRecreations = 16;
 
-/// Returns whether the child ends with a contender or a session. An orphaned delay marker does not.
+/// Returns whether the child's contender or session deletes it. An orphaned delay marker does not.
 bool ends_by_itself(const std::string& child) {
   switch (kind_of(child)) {
     case ChildKind::contender:
@@ -154,9 +154,8 @@ AcquireState AcquireFsm::not_executed(Input& in) {
 
 // ---- a list, and the shared permit count --------------------------------------------------------
 // The permit count is read after the list. The number of contenders ahead never rises, so the list
-// shows at least as many as exist when the count is read. If they fit into the count, there is room at
-// that moment. The znode of the count is watched like a predecessor. No grant is made by an unknown
-// count.
+// shows at least as many as exist when the count is read. If they fit into the count, there is room
+// at that moment. The count is watched like a predecessor. No grant is made by an unknown count.
 
 AcquireState AcquireFsm::after_listing(Input& in) {
   if (node_.is_deleted()) return node_lost(in, Errc::node_deleted);
@@ -205,7 +204,7 @@ AcquireState AcquireFsm::decide_by_list(Input& in) {
 
 AcquireState AcquireFsm::after_creating_count(Input& in) {
   if (node_.is_deleted()) return node_lost(in, Errc::node_deleted);
-  // Another client may have created it. After "no node" the list shows whether the path was deleted.
+  // It may exist already. After "no node" the list shows whether the path was deleted.
   const bool lists = in.status == ok || in.status == node_exists || in.status == no_node;
   return lists ? listing : failed(in);
 }
@@ -282,8 +281,8 @@ AcquireState AcquireFsm::after_clearing(Input& in) {
 //
 // The search also finds none if the new znode was deleted by hand and the path was recreated. Then
 // another contender's znode can have the name of the one at the gate. So after a move, that znode
-// is read before it is deleted. This ends when a list shows that the path is older than it. For that reason,
-// a move that was not executed is not repeated, but decided anew by a list.
+// is read before it is deleted. This ends when a list shows that the path is older than it. For
+// that reason, a move that was not executed is not repeated, but decided anew by a list.
 
 AcquireState AcquireFsm::after_moving(Input& in) {
   if (in.status == unknown) return proving;
@@ -303,9 +302,9 @@ AcquireState AcquireFsm::after_moving(Input& in) {
 // ---- the sequence counter -----------------------------------------------------------------------
 // If the counter of the lock path is at its end, the path must be deleted. The server does that
 // only if the path has no children. So a draining contender has no znode: it lists until the other
-// znodes are deleted. A shared permit count outlives the path: one transaction deletes and recreates
-// both. If start() learns that the counter was at its end, the contender drains before its first
-// create. Otherwise endlessly repeated calls would keep the path alive.
+// znodes are deleted. A shared permit count outlives the path: one transaction deletes and
+// recreates both. If start() learns that the counter was at its end, the contender drains before
+// its first create. Otherwise endlessly repeated calls would keep the path alive.
 //
 // A create is answered "node exists" in two cases. The counter is stuck at its end, or another
 // program has made a znode by hand with the next name. A failed create does not raise the counter.
@@ -313,10 +312,11 @@ AcquireState AcquireFsm::after_moving(Input& in) {
 // another child is created. The contender fails, and its error names the znode. After a move that
 // met such a znode, the contender queues at the gate again: its create there raises the counter.
 //
-// A create fails with "node exists" only if that znode has the prefix of the contender's own name. A znode made by hand
-// ahead of the counter with another prefix of parse_znode_name() is seen by lists only. A mutex
-// sends no list if it is first by its sequence number, or if its predecessor is the predicted one.
-// Then it can be granted although such a znode is ahead of it. All others wait for that znode.
+// A create fails with "node exists" only if that znode has the prefix of the contender's own name.
+// A znode made by hand ahead of the counter with another prefix of parse_znode_name() is seen by
+// lists only. A mutex sends no list if it is first by its sequence number, or if its predecessor is
+// the predicted one. Then it can be granted although such a znode is ahead of it. All others wait
+// for that znode.
 
 /// A recreated path starts its counter at 0; the tokens go on rising.
 AcquireState AcquireFsm::number_unusable(Input& in) {

@@ -46,8 +46,8 @@ struct PermitsAnswer {
   std::string_view data = {};
   std::string_view detail = {};
 };
-/// `path_czxid`: the czxid of the lock path. If it is newer than its own znode, the path was
-/// recreated. Then its own znode no longer exists. A child of its name is another contender's.
+/// `path_czxid`: the czxid of the lock path. If it is newer than the contender's znode, the path
+/// was recreated: that znode is deleted, and a child of its name is another's.
 struct ListedAnswer {
   Status status;
   Zxid path_czxid;

@@ -29,7 +29,6 @@ class AttemptId {
     return text;
   }
   bool has_begun() const noexcept { return attempts_ > 0; }
-  /// Begins the next attempt.
   void advance() noexcept { ++attempts_; }
 
  private:

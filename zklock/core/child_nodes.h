@@ -16,15 +16,15 @@ namespace zklock::core {
 
 /// Kind of a child of a lock path. Its name alone decides.
 ///
-/// | kind            | name                      | deleted                                         |
-/// |-----------------|---------------------------|-------------------------------------------------|
-/// | contender       | see parse_znode_name()    | by its contender, or with the session           |
-/// | hold_marker     | see HoldMarker            | with its contender                              |
-/// | delay_marker    | see DelayMarker           | with its contender; after a loss by another one |
-/// | release_request | release-request-...       | by the call that made it, or with its session   |
-/// | proclamation    | proclaimed-...            | with its contender                              |
-/// | permit_count    | count                     | not by zklock, except with the path             |
-/// | other           | all other names           | not by zklock                                   |
+/// | kind            | name                   | deleted                                         |
+/// |-----------------|------------------------|-------------------------------------------------|
+/// | contender       | see parse_znode_name() | by its contender, or with the session           |
+/// | hold_marker     | see HoldMarker         | with its contender                              |
+/// | delay_marker    | see DelayMarker        | with its contender; after a loss by another one |
+/// | release_request | release-request-...    | by the call that made it, or with its session   |
+/// | proclamation    | proclaimed-...         | with its contender                              |
+/// | permit_count    | count                  | not by zklock, except with the path             |
+/// | other           | all other names        | not by zklock                                   |
 enum class ChildKind {
   contender,
   hold_marker,

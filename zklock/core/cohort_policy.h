@@ -38,7 +38,7 @@ struct CohortPolicy {
 /// requested before that moment, and `served` includes every grant after that moment.
 /// has_grants_left() allows only `batch` of them. If the server lags, that moment comes late. Only
 /// a write through the quorum for each count would prevent that. A wrong answer "others" costs one
-/// superfluous znode, and breaks nothing.
+/// redundant znode, and breaks nothing.
 ///
 /// An armed watch is weaker than an answer. It shows only that the server has not yet notified this
 /// client of another contender. The number of grants until that event is not bounded. Their

@@ -6,7 +6,7 @@
 
 namespace zklock::core {
 
-/// The states of one call that takes several locks, one after the other. Each lock is a part.
+/// The states of one call that takes several locks, one by one. Each lock is a part.
 ///
 /// | state          | input                   | condition                          | next       |
 /// |----------------|-------------------------|------------------------------------|------------|
@@ -71,8 +71,8 @@ using CompositeEffects = std::vector<CompositeEffect>;
 template <class Machine>
 class InvariantCheck;
 
-/// The rule by which one call takes `needed` of its parts. It requests them one after the other, in
-/// their order, which is equal for all calls. Pure: each input returns effects.
+/// The rule by which one call takes `needed` of its parts. It requests them in their order, which
+/// is equal for all calls. Pure: each input returns effects.
 ///
 /// Why no two calls wait for each other: a call waits only for a part that comes after all parts
 /// that it holds. Take a chain of calls, each of which waits for a part that the following call

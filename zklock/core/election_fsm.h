@@ -84,7 +84,7 @@ bool ends_contention(Errc error) noexcept;
 template <class Machine>
 class InvariantCheck;
 
-/// Contends, leads and contends again. Pure: each event returns effects.
+/// Contends, leads and contends again. Pure: each input returns effects.
 ///
 /// Thread-safety: none. The driver calls it under one mutex.
 class ElectionFsm {
@@ -101,7 +101,6 @@ class ElectionFsm {
   bool will_contend() const noexcept;
 
   // Every input returns no effects if there is nothing to do.
-  /// Makes the candidate contend.
   ElectionEffects contend();
   ElectionEffects on_granted(Attempt attempt);
   ElectionEffects on_failed(Attempt attempt, bool for_good);

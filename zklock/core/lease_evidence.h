@@ -11,14 +11,14 @@ namespace zklock::core {
 /// Computes until when one session is certain to be alive on the ensemble: the arithmetic of the
 /// lease.
 ///
-/// The leader expires a session that no server has named to it for the session timeout T. Every
-/// half tick (h) the leader sends each server a session request. The server's reply names the
-/// sessions that sent a packet since the previous session request. A session request is said to
-/// name a session if its reply does. The assumption is that a server that has answered a packet
-/// names its session in the next reply. A race of a few instructions in the server
-/// (LearnerSessionTracker) can break this, and is neglected. The client knows neither h nor the
-/// times of these requests. h is at most R = T/4, because minSessionTimeout is two ticks by
-/// default. A session request is late by at most J = T/24.
+/// The leader expires a session that no server has reported for the session timeout T. Every half
+/// tick (h) the leader sends each server a session request. The server's reply names the sessions
+/// that sent a packet since the previous session request. A session request is said to name a
+/// session if its reply does. The assumption is that a server that has answered a packet names its
+/// session in the next reply. A race of a few instructions in the server (LearnerSessionTracker)
+/// can break this, and is neglected. The client knows neither h nor the times of these requests. h
+/// is at most R = T/4, because minSessionTimeout is two ticks by default. A session request is late
+/// by at most J = T/24.
 ///
 /// Take an operation sent at t that the quorum has executed. Suppose that the client's server is
 /// cut off right after the operation. Then q, the last session request that reaches the server,
@@ -41,13 +41,13 @@ namespace zklock::core {
 /// q - n < g. Session requests are at least h - J apart, so h < g + J. Besides, h is at most R. So
 /// n > q - g > t - h - J - g, and h is at most min(R, g + J). T/12 contains that J. Right after a
 /// pause of a server, two session requests can be closer together than h - J. So zklock assumes
-/// that q is not the second of these. For that, the leader and the client's server stay connected
-/// for two half ticks and T/12 after the pause.
+/// that q is not the second of these. This holds if the leader and the client's server stay
+/// connected for two half ticks and T/12 after the pause.
 ///
 /// A packet arrives between its sending and its answer. A gap is measured from the sending of p to
 /// the answer to the packet after it. So it is never wider than measured. If the operation itself
 /// ends the gap, its answer does not count: g is measured until t. That is safe: t - g is then the
-/// sending of p, and the other time is earlier. So the row gives the sending of p.
+/// sending of p, which is the later of the two times in that row.
 ///
 /// The client's server, or the leader, can be paused. A paused server answers no session requests,
 /// and a paused leader sends none. Operations sent meanwhile may be executed right after the pause,

@@ -44,7 +44,7 @@ struct DelayMarkers {
   /// Those that block its grant and are not yet deleted.
   std::vector<DelayMarker> orphans = {};
 
-  /// Returns whether there is an own marker, or its create is in flight. A loss leaves it behind.
+  /// Returns whether its own marker exists, or is being created. A loss leaves it behind.
   bool has_own() const noexcept { return !own.empty(); }
 };
 

@@ -16,13 +16,13 @@ namespace zklock::core {
 /// The lock znode of one contender, as far as the contender knows. There is at most one at a time.
 /// If it is lost, another one may follow.
 ///
-/// | state                     | is_created() | exists() | changed by                              |
-/// |---------------------------|--------------|----------|-----------------------------------------|
-/// | none known: no create, or | no           | no       | take(), adopt(): exists                 |
-/// | no successful reply to it |              |          |                                         |
-/// | exists, at gate or queued | yes          | yes      | move(): moves; forget(): none known     |
-/// | moves from gate to queue  | yes          | no       | take(), adopt(), stay_at_gate(): exists;|
-/// |                           |              |          | forget(): none known                    |
+/// | state                 | is_created() | exists() | changed by                               |
+/// |-----------------------|--------------|----------|------------------------------------------|
+/// | none: no create, or   | no           | no       | take(), adopt(): exists                  |
+/// | no successful reply   |              |          |                                          |
+/// | exists, gate or queue | yes          | yes      | move(): moves; forget(): none            |
+/// | moves to the queue    | yes          | no       | take(), adopt(), stay_at_gate(): exists; |
+/// |                       |              |          | forget(): none                           |
 class OwnNode {
  public:
   /// Returns whether a znode is known and does not move. Another client may have deleted it: see
@@ -107,7 +107,7 @@ class OwnNode {
   ZnodeName name_;
   FencingToken token_;
   SessionId session_;
-  SessionId create_session_;  ///< session of the last create
+  SessionId create_session_;
   Stage stage_ = Stage::queue;
   bool is_deleted_ = false;
   bool is_in_doubt_ = false;

@@ -30,17 +30,16 @@ constexpr CountKind as_shared(CountKind kind) noexcept {
 
 /// The state of one owner on one path: whether it waits or holds, and how many times it holds.
 ///
-/// | state   | on_granted() | lose()  | add(k)    | drop(k), more left | drop(k), last | withdraw() |
-/// |---------|--------------|---------|-----------|--------------------|---------------|------------|
-/// | waiting | -> held      | -       | -         | refused            | refused       | -> over    |
-/// | held    | -            | -> lost | count + 1 | count - 1          | -> over       | held       |
-/// | lost    | -            | lost    | refused   | count - 1          | -> over       | lost       |
-/// | over    | -            | over    | refused   | refused            | refused       | over       |
+/// | state   | on_granted() | lose()  | add(k)    | drop(k), more | drop(k), last | withdraw() |
+/// |---------|--------------|---------|-----------|---------------|---------------|------------|
+/// | waiting | -> held      | -       | -         | refused       | refused       | -> over    |
+/// | held    | -            | -> lost | count + 1 | count - 1     | -> over       | held       |
+/// | lost    | -            | lost    | refused   | count - 1     | -> over       | lost       |
+/// | over    | -            | over    | refused   | refused       | refused       | over       |
 ///
-/// "-": never happens. An owner that waits may still unlock what it does not hold: refused. The
-/// close of a client calls withdraw() in every state. After the grant, each call that waited for it
-/// adds its count. From then on, count() is above 0 in held and lost. It is always 0 in waiting and
-/// over.
+/// "-": never happens. An unlock by an owner that waits is refused. The close of a client calls
+/// withdraw() in every state. After the grant, each call that waited for it adds its count. From
+/// then on, count() is above 0 in held and lost. It is always 0 in waiting and over.
 ///
 /// Thread-safety: none; pure.
 class Ownership {

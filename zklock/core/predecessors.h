@@ -35,7 +35,6 @@ class Predecessors {
 
   /// Takes the znodes and the position of a decision.
   void set(Decision decision);
-  /// Adds the znode of the permit count.
   void add_permit_count();
   /// The contender begins to create a new znode. Forgets the replies about the predecessors of the
   /// former one.
@@ -49,8 +48,8 @@ class Predecessors {
   void on_watched(std::string_view node, const WatchedAnswer& answer, const OwnNode& own,
                   std::int32_t permits);
   bool has_all_replies() const noexcept { return outstanding_watches_ == 0; }
-  /// The status for all replies, and its detail: the first one that is neither ok nor no_node. If
-  /// there is none, it is ok, and is_list_outdated() shows a reply no_node.
+  /// The first status that is neither ok nor no_node, and its detail. If there is none, it is ok,
+  /// and is_list_outdated() shows a reply no_node.
   Status status() const noexcept { return status_; }
   const std::string& detail() const noexcept { return rare_->detail; }
   /// Returns whether a reply or an event shows that the last list is outdated.

@@ -50,7 +50,7 @@ std::int32_t agreed(Access access, std::int32_t named_total, std::int32_t ageing
   return 0;
 }
 
-/// Returns the nearest of `rivals` whose loads together exceed `room`, without superfluous ones.
+/// Returns the nearest of `rivals` whose loads together exceed `room`, without redundant ones.
 /// REQUIRES: the nearest rival comes first.
 std::vector<std::string> enough_of(const std::vector<Rival>& rivals, std::int64_t room) {
   std::size_t count = 0;

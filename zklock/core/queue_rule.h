@@ -98,8 +98,8 @@ struct Decision {
   /// permit count can help.
   std::vector<std::string> watch = {};
   /// Whether the announced release of the watched contender is a grant. That is so if the watched
-  /// contender is exclusive, and its access is exclusive or shared. Why: while it held, all
-  /// contenders ahead of it had ended, and none between it and this contender blocks.
+  /// contender is exclusive, and this one exclusive or shared. Why: while it held, all contenders
+  /// ahead of it had ended, and none between it and this contender blocks.
   bool grant_by_release = false;
   std::size_t position = 0;        ///< number of contenders ahead
   std::int32_t other_setting = 0;  ///< with mismatch: the other setting

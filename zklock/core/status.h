@@ -49,17 +49,17 @@ enum class Status : std::uint8_t {
 
 /// The meaning of a status for every kind of request.
 ///
-/// | sort            | statuses               | meaning                                              |
-/// |-----------------|------------------------|------------------------------------------------------|
-/// | done            | ok                     |                                                      |
-/// | outcome_unknown | unknown                | perhaps executed: find out, or repeat if idempotent  |
-/// | retry_later     | throttled              | not now: repeat a little later                       |
-/// | session         | session_ended          | the session has ended: only another session can help |
-/// | unsent          | not_sent               | abandoned before it was sent                         |
-/// | client_ended    | closed, auth_failed    | the session ends, and there will be no other         |
-/// | tree_conflict   | no_node, node_exists,  | an existing or missing znode prevents it             |
-/// |                 | not_empty, bad_version |                                                      |
-/// | refused         | all others             | repeating it at once does not help                   |
+/// | sort            | statuses               | meaning                                           |
+/// |-----------------|------------------------|---------------------------------------------------|
+/// | done            | ok                     |                                                   |
+/// | outcome_unknown | unknown                | maybe executed: find out, or repeat if idempotent |
+/// | retry_later     | throttled              | not now: repeat a little later                    |
+/// | session         | session_ended          | it has ended: only another session can help       |
+/// | unsent          | not_sent               | abandoned before it was sent                      |
+/// | client_ended    | closed, auth_failed    | the session ends, and there will be no other      |
+/// | tree_conflict   | no_node, node_exists,  | an existing or missing znode prevents it          |
+/// |                 | not_empty, bad_version |                                                   |
+/// | refused         | all others             | repeating it at once does not help                |
 enum class StatusSort {
   done,
   outcome_unknown,
@@ -136,7 +136,7 @@ constexpr Errc error_of(Status s) noexcept {
 }
 
 /// Returns the cause for that error: `detail`, as Reply::detail has it. Without a detail, returns
-/// the name of the status, if the text of the Errc says less; otherwise nothing.
+/// the name of the status if the Errc is server_error, else nothing.
 constexpr std::string_view cause_of(Status s, std::string_view detail) noexcept {
   const bool says_enough = !detail.empty() || error_of(s) != Errc::server_error;
   return says_enough ? detail : to_string(s);

@@ -25,12 +25,12 @@ struct WaitCycle {
   bool is_certain = false;  ///< all of its edges are certain
 };
 
-/// Returns a shortest cycle through `owner`. If any certain cycle goes through it, returns a
-/// shortest of these. Returns std::nullopt if there is no cycle. Pure.
+/// Returns a shortest cycle through `owner`. If any of them is_certain, returns a shortest of
+/// those. Returns std::nullopt if there is no cycle. Pure.
 std::optional<WaitCycle> cycle_through(std::span<const WaitEdge> edges, std::size_t owner);
 
-/// Returns cycles such that each owner that is in a cycle is in one of them. If an owner is in a
-/// certain cycle, it is in one of the certain cycles of the result. These come first. Pure.
+/// Returns cycles such that each owner that is in a cycle is in one of them. Those with is_certain
+/// come first; each owner in such a cycle is in one of them. Pure.
 std::vector<WaitCycle> wait_cycles(std::span<const WaitEdge> edges);
 
 }  // namespace zklock::core

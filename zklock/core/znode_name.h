@@ -12,7 +12,7 @@
 namespace zklock::core {
 
 /// The sequence number that ZooKeeper appends to a sequential znode's name: the number of children
-/// created earlier below this parent. It has 32 bits with a sign. At the maximum its counter is
+/// created earlier below this parent. It has 32 bits with a sign. At the maximum the counter is
 /// useless: depending on the server, later znodes get the maximum again, or a negative number.
 struct Sequence {
   std::int32_t value = 0;

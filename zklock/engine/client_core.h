@@ -26,7 +26,7 @@ class PathLock;
 /// The implementation of Client: it makes the path locks, and receives the events of the session.
 ///
 /// Thread-safety: any thread may call any member. Made by make(), ended by close(). After that the
-/// last reference may be dropped on any thread, also on a thread of the client. For example, a
+/// last reference may be dropped on any thread, even on a thread of the client. For example, a
 /// thread that runs a late reply may own the last reference to a path lock, and so to the client.
 /// So a thread of the client may outlive it.
 class ClientCore final : public EngineContext, public client::SessionObserver {
@@ -77,14 +77,14 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
   std::atomic<bool> describes_wait_{false};
 
   // guarded by the engine mutex
-  client::Condition changed_;  ///< of connected_, refused_, close_done_ and closed()
+  client::Condition changed_;  ///< for connected_, refused_, close_done_, closed()
   bool connected_ = false;
   bool refused_ = false;  ///< the servers refused the credential
   bool close_done_ = false;
   std::uint64_t sessions_ = 0;    ///< sessions that were opened
   std::uint64_t reconnects_ = 0;  ///< later connections of a session
   std::optional<Instant> disconnected_since_;
-  /// When the latest sessions began; the index is their count modulo the size.
+  /// When the latest sessions began, at the index sessions_ % size.
   std::array<std::optional<Instant>, 3> session_began_;
   std::unordered_map<std::string, std::weak_ptr<PathLock>> path_locks_;
   /// When path_locks_ has this size, its expired entries are removed.

@@ -61,7 +61,7 @@ std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueR
     return error(Errc::would_deadlock,
                  "this owner has or requests permits on the path; release them first");
   }
-  // If a second owner that holds the lock shared did this too, each would wait for the other.
+  // Two shared holders that both request exclusive access would wait for each other.
   const bool is_not_shared = policy().rule.access != Access::shared;
   const bool retains_node =
       ownership_.state() == Ownership::State::waiting || ownership_.exclusive_count() > 0;
@@ -173,7 +173,7 @@ void Contender::on_ended() {
   next->start(caller);
 }
 
-// The contender was to write, but the calls that remain may only read: then it queues as a reader.
+// If all remaining calls request shared access, returns the rule of a reader.
 core::QueueRule Contender::rule_for(const Calls& waiting) const {
   const bool writes =
       std::ranges::any_of(waiting, [](const auto& call) { return !core::is_shared(call->kind()); });

@@ -29,16 +29,15 @@ namespace zklock::detail {
 /// calls that wait for the grant, and later the counts and the state of the hold. Its lock node
 /// (LockNode) has its znode in the queue. Contenders of one client can share a lock node.
 ///
-/// | state   | registered in the path  | in its lock node        | ends with                       |
-/// |---------|-------------------------|-------------------------|---------------------------------|
-/// | waiting | yes                     | yes; or behind another  | grant; error; last waiting call |
-/// |         |                         | contender of the client | cancelled                       |
-/// | held    | yes                     | yes                     | last count dropped; loss        |
-/// | lost    | yes                     | yes; the znode is being | last count dropped              |
-/// |         |                         | deleted                 |                                 |
-/// | over    | no                      | no                      |                                 |
+/// | state   | registered in the path | in its lock node        | ends with                       |
+/// |---------|------------------------|-------------------------|---------------------------------|
+/// | waiting | yes                    | yes; or behind another  | grant; error; last waiting call |
+/// |         |                        | contender of the client | cancelled                       |
+/// | held    | yes                    | yes                     | last count dropped; loss        |
+/// | lost    | yes                    | yes; the znode is being | last count dropped              |
+/// |         |                        | deleted                 |                                 |
+/// | over    | no                     | no                      |                                 |
 ///
-/// If contenders of the client share a lock node, its Line decides which one is in it.
 ///
 /// Thread-safety: any thread may call the constructor and the members that Hold uses. REQUIRES for
 /// the other members: the engine mutex is held. The destructor requires that it is not, if there is
@@ -59,10 +58,10 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void join(const std::shared_ptr<PendingAcquire>& call, const core::QueueRule& rule);
   /// Forgets the calls that have ended. Withdraws the contender if no other call waits.
   void drop_ended_calls();
-  /// Releases one count. After the last count, the contender is dismissed, and its hold ends. Then
-  /// the znode is deleted, handed off or retained. `thread_ended`: the owner's thread has ended,
-  /// perhaps in the middle of its work under the lock. Returns `refused` if the owner has no count
-  /// of this kind. REQUIRES: the caller retains this object.
+  /// Releases one count. After the last count, its registration and its hold end. Then the znode is
+  /// deleted, handed off or retained. `thread_ended`: the owner's thread has ended, perhaps in the
+  /// middle of its work under the lock. Returns `refused` if the owner has no count of this kind.
+  /// REQUIRES: the caller retains this object.
   core::Ownership::Dropped drop(core::CountKind kind, bool thread_ended = false) noexcept;
   const core::Ownership& ownership() const noexcept { return ownership_; }
   /// Reads the clock, and makes the hold lost if its lease or its hold limit has ended. Returns the
@@ -78,8 +77,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   const PendingAcquire* oldest_call() const {
     return calls_.empty() ? nullptr : calls_.front().get();
   }
-  /// Returns how many contenders of this client take their turn on the same lock node before this
-  /// one.
+  /// See Line::count_ahead_of().
   std::size_t members_ahead() const { return node_->count_ahead_of(*this); }
   /// Returns the owner under which the path lock registers this contender.
   const Owner& key() const noexcept { return key_; }
@@ -96,7 +94,6 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Records that the znode at `path` has to be deleted with the contender's znode. Returns false
   /// if the contender does not hold.
   bool delete_with_node(std::string path);
-  /// Calls `then` once, when no downgrade is in flight, after the EngineLock has ended.
   void when_name_settled(std::function<void()> then) { node_->when_name_settled(std::move(then)); }
   /// The path was recreated: the znode is lost if it was in the old path.
   void on_path_recreated() { node_->on_path_recreated(); }
@@ -113,8 +110,8 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   EngineLock::Entry entry() const noexcept { return path_->entry(); }
   /// Does what delay_delete() of the contender of `hold` does. Returns null if the hold is empty.
   static std::shared_ptr<void> delay_delete(const Hold& hold);
-  /// Returns the path of the znode of the hold. While a downgrade is in flight, it is perhaps
-  /// outdated.
+  /// Returns the path of the znode of the hold. While a downgrade is in flight, this path may be
+  /// old.
   std::string node_path() const;
   /// Sets the watch on the contender's znode now instead of at the next tick.
   void watch_node();
@@ -140,7 +137,6 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void close();
 
   // Called by its lock node.
-  /// Returns whether a listener receives the events of the contender.
   bool has_listener() const noexcept { return reporter_.has_listener(); }
   /// `now`: a reading of the clock just before the grant.
   void on_granted(core::Instant now);
@@ -150,9 +146,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void on_ended();
   /// The contender waits at this position of the queue; 0: it is first.
   void on_position(std::size_t position);
-  /// The connection of the session broke.
   void on_suspended();
-  /// The session has a connection again.
   void on_resumed();
   /// Another client requests the release. `force`: the hold ends now.
   void on_release_requested(bool force);
@@ -178,8 +172,8 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// Counts the end of the hold in the metrics.
   void count_end(HoldEnd end, core::Instant now) const noexcept;
   void withdraw() noexcept;
-  /// The listener may be the last owner of objects of the user, which must not end under the mutex.
-  /// If there is one, this object exists until the EngineLock has ended.
+  /// If there is a listener, retains this object until the EngineLock has ended. A listener may own
+  /// user objects, which must not be destroyed under the mutex.
   void outlive_lock() noexcept;
   /// Unregisters the contender without a grant: from now on its state is `over`.
   void depart();

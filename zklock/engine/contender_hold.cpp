@@ -27,7 +27,7 @@ HoldEnd end_by(LossReason why) {
   return HoldEnd::lost;
 }
 
-/// Returns whether the znode may exist, and no end of the session deletes it.
+/// Returns whether the znode may exist, and its session is not ending.
 bool leaves_node(LossReason why) {
   return why == LossReason::lease_expired || why == LossReason::max_hold ||
          why == LossReason::forced;
@@ -61,8 +61,7 @@ void Contender::on_granted(core::Instant now) {
     call->count_grant(now);
   }
   assert_invariants();
-  // The lease may have lapsed since lease_for_grant() returned it. Then its members were notified
-  // before this contender held.
+  // If the lease has lapsed since lease_for_grant(), its event came before this contender held.
   check_validity();
   downgrade_if_only_shared();
 }
@@ -125,7 +124,7 @@ void Contender::on_release_requested(bool force) {
 
 Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noexcept {
   path_->assert_held();
-  // A hold that has lapsed is lost first: its delete is not announced.
+  // A hold that has lapsed is lost, not released.
   const core::Instant now = check_validity();
   const bool held = holds();
   const auto dropped = ownership_.drop(kind);
@@ -172,8 +171,8 @@ void Contender::close() {
 
 // ---- a loss -------------------------------------------------------------------------------------
 
-// An earlier query of the hold may have found another reason, which it reports from then on. But
-// `why` says what has become of the znode.
+// An earlier query may have recorded another reason, which the hold reports. But `why` says what
+// has become of the znode.
 void Contender::lose(LossReason why) noexcept {
   path_->assert_held();
   if (!ownership_.lose()) return;
@@ -204,8 +203,8 @@ void Contender::lose(LossReason why) noexcept {
 }
 
 // A lapsed lease is no release. If the delay marker stays, the next contender must list the
-// children, so that it finds the marker. And the znode is not watched since the loss: after a
-// while, another contender can have its name, in a path that was recreated. So it is read first.
+// children, so that it finds the marker. The znode has not been watched since the loss: later, its
+// name can be another contender's in a recreated path. So it is read first.
 void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
   const bool is_late = context().scheduler().now() - lost_at > kLongestUnwatched;
   const bool in_doubt =

@@ -10,16 +10,16 @@
 namespace zklock::detail {
 
 /// Limits how many lock nodes of one lock path have their create in flight at a time. The other
-/// lock nodes wait in a line, the oldest first.
+/// lock nodes wait here, the oldest first.
 ///
 /// Thousands of lock nodes can arrive in one burst. Without the limit, each would queue its create
-/// in the coordinator, which takes much more memory than an entry of the line. And a release, or a
-/// request for another path, would wait until all of these were sent. The coordinator cannot limit
-/// them: it sends requests in order, and does not know which of them may be postponed.
+/// in the coordinator, which takes much more memory than waiting here. And a release, or a request
+/// for another path, would wait until all of these were sent. The coordinator cannot limit them: it
+/// sends requests in order, and does not know which of them may be postponed.
 ///
 /// A lock node that was let through has a slot: it may send its create, and may repeat it. It
 /// returns the slot when it has its znode, has failed, or has an unknown outcome. If it has to
-/// create a znode again later, it waits in the line again, ahead of all newer lock nodes.
+/// create a znode again later, it waits again, ahead of all newer lock nodes.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class CreateLimiter {

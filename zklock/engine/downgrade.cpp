@@ -86,7 +86,7 @@ void Downgrade::read(const std::string& name, Step step) {
                         node_.session(), on_reply(step));
 }
 
-// If the writer's znode is another one, the transaction was executed, or the znode was deleted.
+// If this finds no or another znode, the transaction was executed or the znode deleted.
 void Downgrade::looked_at_writer(const client::Reply& writer) {
   if (writer.status != Status::ok && writer.status != Status::no_node) return failed(writer);
   if (writer.status == Status::ok && node_.is_own(writer)) {
@@ -96,7 +96,7 @@ void Downgrade::looked_at_writer(const client::Reply& writer) {
   read(name_, &Downgrade::looked_at_reader);
 }
 
-// After a loss the znode stays in doubt: if a delete of the znode follows, it must look, too.
+// If neither is its own, must_look_ stays true: a later delete must look, too.
 void Downgrade::looked_at_reader(const client::Reply& reader) {
   if (reader.status != Status::ok && reader.status != Status::no_node) return failed(reader);
   if (reader.status == Status::ok && is_own_reader_node(reader)) return settle(State::reader);

@@ -23,8 +23,8 @@
 
 namespace zklock::detail {
 
-/// Enforces the maximum hold time of one hold (core::HoldLimit). The clock decides whether the limit has
-/// passed. Timers call `look`, which reads the clock, at the warning and at the end.
+/// Enforces the maximum hold time of one hold (core::HoldLimit). The clock decides whether the
+/// limit has passed. Timers call `look`, which reads the clock, at the warning and at the end.
 ///
 /// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members:
 /// the engine mutex is held. Part of its Grant.
@@ -33,12 +33,11 @@ class HoldLimitTimer {
   /// The limit counts from now. Without a limit, `look` can be empty.
   HoldLimitTimer(client::Scheduler& scheduler, core::HoldLimit limit, std::function<void()> look);
 
-  /// Returns whether the limit has not passed at `now`. See ValidityPeriod::check().
+  /// Returns false if the limit has passed at `now`. See ValidityPeriod::check().
   bool check(core::Instant now) noexcept { return period_.check(now); }
-  /// Returns the end; Instant::max() without a limit, Instant::min() after the end.
+  /// Returns the end; Instant::max() without a limit, Instant::min() once lapsed.
   core::Instant valid_until() const noexcept { return period_.valid_until(); }
 
-  /// Returns whether there is a limit now.
   bool is_limited() const noexcept { return limit_.longest.has_value(); }
   /// Makes the limit count from now. If `length` is set, it replaces the limit. `look` replaces the
   /// earlier function. Returns false, without an effect, if the limit has passed.
@@ -46,7 +45,6 @@ class HoldLimitTimer {
   /// Returns whether the warning is due, and records it as reported. So it returns true at most
   /// once after the constructor and after each renew().
   bool take_warning(core::Instant now) noexcept;
-  /// Cancels the timers.
   void stop() noexcept;
 
  private:
@@ -63,8 +61,8 @@ class HoldLimitTimer {
 
 /// A hold from its grant to its end: its state, its limits and its events.
 ///
-/// Thread-safety: any thread may call the const members, unless a comment requires the engine mutex.
-/// REQUIRES for the constructor and the other members: it is held. Part of its contender.
+/// Thread-safety: any thread may call the const members, unless a comment requires the engine
+/// mutex. REQUIRES for the constructor and the other members: it is held. Part of its contender.
 class Grant {
  public:
   /// Is notified of the loss of a hold, within lose().
@@ -93,9 +91,9 @@ class Grant {
   SessionId session() const noexcept { return terms_.lease->session(); }
   core::Instant since() const noexcept { return terms_.since; }
 
-  // The members from here to loss_token() read the clock. If the lease or the hold limit has passed,
-  // they record that for good. A later reply or renew() does not make the hold valid again. See
-  // ValidityPeriod::check().
+  // The members from here to loss_token() read the clock. If the lease or the hold limit has
+  // passed, they record that for good. A later reply or renew() does not make the hold valid again.
+  // See ValidityPeriod::check().
 
   /// Returns whether neither the lease nor the hold limit has passed. `now`: a reading of the clock
   /// that the caller has just made.
@@ -130,7 +128,7 @@ class Grant {
   // lose() and release() end the hold: from then on, state() returns `lost`. They report the event.
   // REQUIRES: only one of them is called, and only once.
 
-  /// Ends the hold by a loss. Returns the value of loss_reason() from now on. Does not stop
+  /// Ends the hold by a loss. Returns what loss_reason() returns from now on. Does not stop
   /// loss_source(): that is up to the caller.
   LossReason lose(LossReason why) noexcept;
   void release() noexcept;
@@ -140,9 +138,10 @@ class Grant {
   /// Returns whether the hold has a maximum time. renew() can set one after the grant.
   bool is_limited() const noexcept { return limit_timer_.is_limited(); }
   /// Record that a transaction that checks the znode is open: commit_begins() when its request is
-  /// sent, commit_ended() at its reply. If its outcome is unknown, it stays open. While one is open,
-  /// the lock is handed off neither on this znode nor to a successor in the session. Otherwise the
-  /// ensemble could execute the transaction although another contender holds the lock.
+  /// sent, commit_ended() at its reply. If its outcome is unknown, it stays open. While one is
+  /// open, the lock is handed off neither on this znode nor to a successor in the session.
+  /// Otherwise the ensemble could execute the transaction although another contender holds the
+  /// lock.
   void commit_begins() const noexcept { ++commits_; }
   void commit_ended() const noexcept { --commits_; }
   bool has_open_commits() const noexcept { return commits_ > 0; }

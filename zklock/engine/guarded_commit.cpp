@@ -131,8 +131,8 @@ void GuardedCommit::submit() {
 // A downgrade renames the znode. A transaction that was refused for the old name has changed
 // nothing, and is sent again.
 void GuardedCommit::on_answered(const client::Reply& reply) {
-  // Otherwise the transaction may still be executed at any later time. So the locks are never
-  // handed off on these znodes.
+  // If the outcome is unknown, it may be executed later. So the locks are never handed off on these
+  // znodes.
   if (core::sort_of(reply.status) != StatusSort::outcome_unknown) {
     for (const auto& guard : what_.guards) guard->grant().commit_ended();
   }

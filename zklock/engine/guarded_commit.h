@@ -51,25 +51,25 @@ struct GuardedWrites {
 /// (*) The commit must not be sent after give_up() or the deadline (not_connected), nor after a
 /// hold was lost or released (lock_lost).
 ///
-/// Thread-safety: any thread may call the constructor, entry(), start() and withdraw(). REQUIRES for
-/// start() and withdraw(): the engine mutex is not held. REQUIRES for all others: it is held. Made by
-/// std::make_shared.
+/// Thread-safety: any thread may call the constructor, entry(), start() and withdraw(). REQUIRES
+/// for start() and withdraw(): the engine mutex is not held. REQUIRES for all others: it is held.
+/// Made by std::make_shared.
 class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
                             private Grant::LossObserver {
  public:
   using Done = std::function<void(std::optional<Error>)>;
-  /// The size of a transaction above which it is refused. A server drops the connection at 1 MiB, and
-  /// the client would lose all its locks.
+  /// A larger transaction is refused: a server drops the connection at 1 MiB, and the client would
+  /// lose all its locks.
   static constexpr std::size_t kMaxRequestBytes = 1'000'000;
 
-  /// Makes a commit and calls begin(). Does not block. Throws Error(closed | forked); then `done` is
-  /// not called.
+  /// Makes a commit and calls begin(). Does not block. Throws Error(closed | forked); then `done`
+  /// is not called.
   static std::shared_ptr<GuardedCommit> start(const GuardedWrites& writes, Deadline deadline,
                                               Done done);
-  /// Calls give_up().
+  /// Calls give_up() under the engine mutex.
   void withdraw();
 
-  /// Calls `done` once, with the outcome, by the outbox: the engine mutex is not held. REQUIRES:
+  /// `done`: called once, with the outcome, by the outbox, without the engine mutex. REQUIRES:
   /// `done` runs no user code.
   GuardedCommit(const GuardedWrites& writes, Deadline deadline, Done done)
       : what_(writes), deadline_(deadline), done_(std::move(done)) {}
@@ -80,9 +80,9 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
   void give_up();
   EngineLock::Entry entry() const noexcept { return {context()}; }
 
-  /// Returns the error for which begin() sends nothing; std::nullopt if there is none. The reasons: a
-  /// hold is lost, or the holds have different sessions; `what` changes a lock znode, or is larger
-  /// than kMaxRequestBytes.
+  /// Returns the error for which begin() sends nothing; std::nullopt if there is none. The reasons:
+  /// a hold is lost, or the holds have different sessions; `what` changes a lock znode, or is
+  /// larger than kMaxRequestBytes.
   static std::optional<Error> refusal(const GuardedWrites& what);
 
  private:

@@ -20,10 +20,10 @@ namespace zklock::detail {
 /// would block the queue until the session ends. So the children are listed and read again. A znode
 /// of the session that sent these creates is deleted if its data name one of these attempts.
 ///
-/// A look is one list of the children and the reads that follow it; it serves all attempts. Two
-/// looks cover an attempt. The first begins T/2 or more after the attempt was added, the second T/2
-/// after the first (T: the session timeout). Then the attempt is forgotten. It is also forgotten
-/// when its session ends. If a reply of a look is lost, the look is repeated.
+/// A look is one list of the children and the reads after it; it serves all attempts. Two looks
+/// cover an attempt. The first begins T/2 or more after the attempt was added, the second T/2 after
+/// the first (T: the session timeout). Then the attempt is forgotten. It is also forgotten when its
+/// session ends. If a reply of a look is lost, the look is repeated.
 ///
 /// An attempt is added only after its contender has searched for the znode. Its id is never used
 /// for another create.
@@ -38,7 +38,6 @@ class LateCreates {
   LateCreates(const LateCreates&) = delete;
   LateCreates& operator=(const LateCreates&) = delete;
 
-  /// Adds an attempt.
   void add(core::SessionId session, std::string attempt);
 
  private:
@@ -47,8 +46,8 @@ class LateCreates {
     int looks = 0;         ///< completed looks
     bool in_look = false;  ///< added before the look was scheduled
   };
-  /// Returns a callback that does nothing after the end of the session. It keeps the path lock
-  /// alive, which may have no public object and no contender any more.
+  /// Returns a callback that does nothing after the end of the session. It retains the path lock,
+  /// which may have no public object and no contender any more.
   template <class Next>
   auto of_this_session(Next next) {
     return under_lock(path_.shared_from_this(), epoch_.guard(std::move(next)));

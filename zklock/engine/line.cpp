@@ -23,7 +23,7 @@ Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
 
 void Line::assert_invariants() const noexcept {
   assert(!ended_ || behind_.empty());
-  // An idle lock node is granted to the contenders behind it when a reply arrives.
+  // Contenders behind an idle lock node wait for a reply.
   assert(!node_.is_idle() || behind_.empty() || budget_.is_counting() ||
          (!arrivals_armed_ && !arrivals_.is_free()));
 }
@@ -117,8 +117,8 @@ bool Line::on_release() {
     grant_next();
     return true;
   }
-  // To wait for the count is faster than a release and a new znode that prove unnecessary. But if
-  // the lock node had to wait for a predecessor, that client probably waits again.
+  // Waiting for the count is faster than an unnecessary release and create. But if the lock node
+  // had a predecessor, that client probably waits again.
   const bool awaits_count =
       budget_.is_counting() && !budget_.others_wait() && !machine.predecessors().were_awaited();
   if (awaits_count) become_idle();
@@ -131,7 +131,7 @@ bool Line::may_idle() const {
 }
 
 /// Grants the lock node to the first contender behind it. If the lease is not valid, deletes the
-/// lock node instead.
+/// znode instead.
 void Line::grant_next() {
   const core::Instant now = path().context().scheduler().now();
   if (!node_.lease()->check(now)) {
@@ -230,7 +230,7 @@ void Line::on_listed(const client::Reply& reply) {
       std::ranges::find(queue, node_.own_name(), &core::ZnodeName::text) != queue.end() &&
       reply.token < node_.machine().node().token();
   if (reply.status == core::Status::no_node || (ok && !there)) return node_.on_own_node_deleted();
-  // Contenders that cannot be seen may be there. At the counter's end they wait without a znode.
+  // If the list failed, assume other contenders. At the counter's end they wait without a znode.
   if (!ok || queue.size() > 1 || path().counter_has_ended()) {
     budget_.on_others_found();
     return end_idling();

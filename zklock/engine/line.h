@@ -20,15 +20,15 @@ class Contender;
 class LockNode;
 
 /// The contenders of one client that share a lock node, and so a lock znode. One is in the lock
-/// node: it holds, or the grant of the lock node will be its grant. The others are behind it. They
-/// wait in this client only, first come first served. After a release, the line can retain the lock
-/// node without a contender in it: then the lock node is idle.
+/// node: it holds, or is granted when the lock node is. The others are behind it. They wait in this
+/// client only, first come first served. After a release, the line can retain the lock node without
+/// a contender in it: then the lock node is idle.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
-/// another client waits. If a marker of the lock node may exist, the contenders in a list of
-/// the children are counted instead. For an idle lock node, a list of the children with a watch shows
-/// this too. The budget (CohortBudget) limits the grants since the last count
-/// that showed no other client.
+/// another client waits. If a marker of the lock node may exist, the contenders in a list of the
+/// children are counted instead. For an idle lock node, a list of the children with a watch shows
+/// this too. The budget (CohortBudget) limits the grants since the last count that showed no other
+/// client.
 ///
 /// | state  | lock node           | contender in it | contenders behind it                      |
 /// |--------|---------------------|-----------------|-------------------------------------------|
@@ -38,41 +38,41 @@ class LockNode;
 /// |        |                     |                 | the list                                  |
 /// | ended  | has no line         | any             | none                                      |
 ///
-/// | state  | event                                         | next                                    |
-/// |--------|-----------------------------------------------|-----------------------------------------|
-/// | queued | the lock node is granted                      | held                                    |
-/// |        | the contender in it leaves                    | queued, with the first one behind; or   |
-/// |        |                                               | ended                                   |
-/// |        | the acquire fails                             | ended; all contenders behind fail       |
-/// | held   | released after another client requested that, | ended; the znode is deleted             |
-/// |        | or without the delay marker of a lock delay   |                                         |
-/// |        | released, a contender is behind, and the      | held, by the first one behind           |
-/// |        | budget permits a grant                        |                                         |
-/// |        | released, no contender is behind, and the     | idle                                    |
-/// |        | lock node is to be retained (may_idle())      |                                         |
-/// |        | released, a contender is behind, the budget   | idle                                    |
-/// |        | is used up, the count is in flight, no reply  |                                         |
-/// |        | has shown another client, and the lock node   |                                         |
-/// |        | was granted without waiting for a predecessor |                                         |
-/// |        | released in any other case                    | ended; the znode is deleted             |
-/// |        | the count arrives, and the grants since it    | held; the count is requested again      |
-/// |        | was requested used most of the budget         |                                         |
-/// | idle   | a contender arrives, and the budget permits a | held                                    |
-/// |        | grant or the watch is armed                   |                                         |
-/// |        | the count shows no other client, a contender  | idle; the children are listed           |
-/// |        | is behind, and the grants since the count was |                                         |
-/// |        | requested used up the budget                  |                                         |
-/// |        | the count or list shows no other client, and  | held                                    |
-/// |        | a contender is behind                         |                                         |
-/// |        | the count arrives, no contender is behind,    | idle; the children are listed           |
-/// |        | and keep_idle_for is not 0                    |                                         |
-/// |        | the count arrives, no contender is behind,    | ended; the znode is deleted             |
-/// |        | and keep_idle_for is 0                        |                                         |
-/// |        | another client may wait; or keep_idle_for has | ended; the znode is deleted             |
-/// |        | passed without a contender behind; or a       |                                         |
-/// |        | release is requested; or the last public      |                                         |
-/// |        | object is destroyed                           |                                         |
-/// | all    | the lock node ends in any other way           | ended                                   |
+/// | state  | event                                         | next                               |
+/// |--------|-----------------------------------------------|------------------------------------|
+/// | queued | the lock node is granted                      | held                               |
+/// |        | the contender in it leaves                    | queued, with the first behind; or  |
+/// |        |                                               | ended                              |
+/// |        | the acquire fails                             | ended; all contenders behind fail  |
+/// | held   | released after another client requested that, | ended; the znode is deleted        |
+/// |        | or without the delay marker of a lock delay   |                                    |
+/// |        | released, a contender is behind, and the      | held, by the first one behind      |
+/// |        | budget permits a grant                        |                                    |
+/// |        | released, no contender is behind, and the     | idle                               |
+/// |        | lock node is to be retained (may_idle())      |                                    |
+/// |        | released, a contender is behind, the budget   | idle                               |
+/// |        | is used up, the count is in flight, no reply  |                                    |
+/// |        | has shown another client, and the lock node   |                                    |
+/// |        | was granted without waiting for a predecessor |                                    |
+/// |        | released in any other case                    | ended; the znode is deleted        |
+/// |        | the count arrives, and the grants since it    | held; the count is requested again |
+/// |        | was requested used most of the budget         |                                    |
+/// | idle   | a contender arrives, and the budget permits a | held                               |
+/// |        | grant or the watch is armed                   |                                    |
+/// |        | the count shows no other client, a contender  | idle; the children are listed      |
+/// |        | is behind, and the grants since the count was |                                    |
+/// |        | requested used up the budget                  |                                    |
+/// |        | the count or list shows no other client, and  | held                               |
+/// |        | a contender is behind                         |                                    |
+/// |        | the count arrives, no contender is behind,    | idle; the children are listed      |
+/// |        | and keep_idle_for is not 0                    |                                    |
+/// |        | the count arrives, no contender is behind,    | ended; the znode is deleted        |
+/// |        | and keep_idle_for is 0                        |                                    |
+/// |        | another client may wait; or keep_idle_for has | ended; the znode is deleted        |
+/// |        | passed without a contender behind; or a       |                                    |
+/// |        | release is requested; or the last public      |                                    |
+/// |        | object is destroyed                           |                                    |
+/// | all    | the lock node ends in any other way           | ended                              |
 ///
 /// For a state and an event, the first row that applies decides. When the line ends, the contenders
 /// behind get a new lock node, unless the acquire has failed or the client is closing.
@@ -84,12 +84,12 @@ class LockNode;
 ///
 /// While there is a line, a single attempt ends without a grant, with one exception. If the lock
 /// node is idle without a contender behind it, the single attempt is granted, or waits for the
-/// count or the list. If max_local_handoffs is 1, every other contender gets a lock node of its
-/// own, except behind an idle lock node. When the first of those behind is granted, each of the
-/// others gets a lock node of its own too.
+/// count or the list. If max_local_handoffs is 1, a contender that waits gets its own lock node,
+/// except behind an idle one. When the first of those behind is granted, each of the others gets a
+/// lock node of its own too.
 ///
-/// A contender is granted only under a valid lease. If the lease has lapsed at a hand-off, the lock
-/// node is deleted.
+/// A contender is granted only under a valid lease. If the lease has lapsed at a hand-off, the
+/// znode is deleted.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its lock node, and destroyed
 /// with it.
@@ -106,8 +106,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  /// Returns whether a contender that arrives does not get a lock node of its own. `waits`: it is
-  /// no single attempt.
+  /// Returns whether an arriving contender joins this line. `waits`: false for a single attempt.
   bool takes(bool waits) const noexcept;
   /// Adds a contender that begins to wait. If it is a single attempt that ends without a grant,
   /// calls its on_ended(). REQUIRES: takes() returns true.
@@ -117,10 +116,9 @@ class Line {
   /// Puts the first contender behind the lock node into it, before the grant. Returns false if
   /// there is none.
   bool replace_front();
-  /// Returns how many contenders take their turn before one that is behind the lock node: 1 for
-  /// the first one behind it, and so on. Returns 0 for any other contender.
+  /// Returns how many contenders are served before this one: 1 for the first one behind the lock
+  /// node, and so on. Returns 0 if it is not behind.
   std::size_t count_ahead_of(const Contender& contender) const;
-  /// Returns the contenders behind the lock node.
   const Waiters& behind() const noexcept { return behind_; }
   /// Returns the contenders behind the lock node, and forgets them. From now on, replies and events
   /// are ignored.
@@ -168,7 +166,7 @@ class Line {
   bool ended_ = false;
   /// A contender behind may have a listener. If not, a change of the positions costs nothing.
   bool may_listen_;
-  /// The position of the lock node in the path's queue; nothing if unknown.
+  /// The position of the lock node in the queue; std::nullopt if unknown.
   std::optional<std::size_t> position_;
   core::Instant idle_since_{};
 };

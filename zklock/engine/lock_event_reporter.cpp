@@ -7,7 +7,7 @@ namespace zklock::detail {
 
 namespace {
 
-/// Returns an empty text for the events that Contender and Grant log, with the times.
+/// Returns an empty text for events that Contender logs itself, with durations.
 std::string sentence_of(LockEvent::Kind kind, std::size_t position) {
   switch (kind) {
     case LockEvent::Kind::waiting:

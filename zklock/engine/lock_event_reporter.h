@@ -25,7 +25,7 @@ class PathContext;
 /// Reports the events of one contender to the log, and to the listener of its object, if there is
 /// one.
 ///
-/// Thread-safety: const members, from any thread. REQUIRES for report(): the engine mutex is held,
+/// Thread-safety: any thread may call any member. REQUIRES for report(): the engine mutex is held,
 /// which keeps the events in the order in which they happened.
 class LockEventReporter {
  public:
@@ -33,7 +33,6 @@ class LockEventReporter {
   LockEventReporter(const PathContext& path, const Caller& caller, LockEventSink sink);
 
   const Owner& owner() const noexcept { return owner_; }
-  /// Returns whether there is a listener.
   bool has_listener() const noexcept { return static_cast<bool>(*sink_); }
   void report(LockEvent::Kind kind, FencingToken token, std::size_t position = 0,
               std::optional<LossReason> reason = {}) const noexcept;

@@ -188,7 +188,7 @@ void LockNode::on_predecessor_read(const std::string& node, const client::Reply&
 
 void LockNode::on_predecessor_event(std::size_t which, request::WatchEvent event) {
   const std::string predecessor = fsm_.predecessors().nodes()[which];
-  // On a new connection the servers set watches again by path: it may be another znode by then.
+  // A new connection sets watches again by path: the znode may be another by then.
   const bool released =
       event == request::WatchEvent::changed && watches_.is_predecessor_watch_current();
   run(released ? fsm_.on_predecessor_released(predecessor, update_lease())

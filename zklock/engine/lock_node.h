@@ -33,16 +33,16 @@ namespace zklock::detail {
 /// coordinator. It reports grant, failure and loss to the contender in it. Contenders with equal
 /// policies (see agrees()) can share a lock node: then it has a Line.
 ///
-/// | state     | contender in it | znode                 | ends with                                  |
-/// |-----------|-----------------|-----------------------|--------------------------------------------|
-/// | queued    | waits           | may exist             | grant; error; leave(); a single attempt    |
-/// |           |                 |                       | that is not first                          |
-/// | abandoned | none            | may exist             | the machine has proved that no znode is    |
-/// |           |                 |                       | left                                       |
-/// | held      | holds           | exists                | release; loss                              |
-/// | idle      | none            | exists                | see Line                                   |
-/// | ended     | any             | none, or is being     |                                            |
-/// |           |                 | deleted, or will be   |                                            |
+/// | state     | contender in it | znode               | ends with                               |
+/// |-----------|-----------------|---------------------|-----------------------------------------|
+/// | queued    | waits           | may exist           | grant; error; leave(); a single attempt |
+/// |           |                 |                     | that is not first                       |
+/// | abandoned | none            | may exist           | the machine has proved that no znode is |
+/// |           |                 |                     | left                                    |
+/// | held      | holds           | exists              | release; loss                           |
+/// | idle      | none            | exists              | see Line                                |
+/// | ended     | any             | none, or is being   |                                         |
+/// |           |                 | deleted, or will be |                                         |
 ///
 /// At a hand-off to the next contender of its line, the lock node stays held.
 ///
@@ -68,12 +68,12 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Removes a contender that stops waiting. If no other one takes its place, the machine deletes
   /// the znode.
   void leave(const Contender& contender);
-  /// Returns how many contenders come before this one on this znode.
+  /// See Line::count_ahead_of().
   std::size_t count_ahead_of(const Contender& contender) const {
     return line() != nullptr ? line()->count_ahead_of(contender) : 0;
   }
-  /// Counts the grant to the contender in the lock node, which can begin a line. Returns how many
-  /// contenders were granted on this znode before.
+  /// Counts the grant to the contender in it. This can begin a line. Returns how many contenders
+  /// were granted on this znode before.
   std::uint64_t count_grant();
   /// The contender in the lock node has released. Grants the next contender of the line, or retains
   /// the lock node idle. Returns false if the caller has to delete the znode.
@@ -105,15 +105,14 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
   /// znode is replaced by a reader's znode, so that other readers can be granted. A mutex's znode
-  /// stays, and still excludes every other contender: the owner has locked a SharedMutex while it
-  /// held a ReentrantMutex on the path.
+  /// stays, and still excludes all others: one owner has locked a ReentrantMutex, then a
+  /// SharedMutex, on the path.
   void downgrade();
   /// Defers `then` until no downgrade is in flight.
   void when_name_settled(std::function<void()> then) {
     holding_->downgrade.when_settled(std::move(then));
   }
-  /// The znode at `path` will be deleted with the lock znode, in one transaction. The holder writes
-  /// to it (see core/child_nodes.h).
+  /// The transaction that deletes the lock znode also deletes `path`, such as a proclamation.
   void delete_with_node(std::string path);
   /// Returns whether a delay marker or a hold marker may be among the children.
   bool may_have_marker() const noexcept {
@@ -144,7 +143,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
     /// No contender holds the lock node, and its lease may have lapsed. The znode is read first.
     /// Not announced.
     lapse_without_holder,
-    /// The znode is deleted, by another client or with its session. Only the markers are deleted.
+    /// Another client or the session's end has deleted the znode. Only the markers are deleted.
     already_deleted
   };
   /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
@@ -195,12 +194,11 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void requeue(Line::Waiters waiters);
   /// Returns whether `node`, the reply to a Get of its name, describes the lock znode.
   bool is_own(const client::Reply& node) const;
-  /// Returns whether `path`, a stat of the lock path, shows the path in which the znode was
-  /// created: it was not recreated since. Then a child with that name is this znode, because
-  /// sequence numbers do not repeat.
+  /// Returns whether the stat `path` shows that the lock path was not recreated since the znode's
+  /// create. Then a child of that name is this znode: sequence numbers do not repeat.
   bool is_path_of_own_znode(const client::Reply& path) const;
-  /// Returns whether grants follow the sequence numbers: the rule is that of a mutex, without a
-  /// gate.
+  /// Returns whether the rule is that of a mutex, without a gate: grants follow the sequence
+  /// numbers.
   bool is_mutex() const noexcept { return fsm_.policy().rule.is_mutex() && !fsm_.policy().gate; }
   /// Records that `reply` has shown the lock znode.
   void saw_own_node(const client::Reply& reply) noexcept {
@@ -236,11 +234,11 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   std::shared_ptr<Contender> front() const noexcept { return front_.lock(); }
   /// Returns the line; null before it begins and after it has ended.
   Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
-  /// Puts the first contender into this new lock node, which begins to enqueue. If it begins a line,
-  /// moves the contenders of `behind` into it. Null: there are none.
+  /// Puts the first contender into this new lock node, which begins to enqueue. If it begins a
+  /// line, moves `behind` (null: none) into it.
   void start(const std::shared_ptr<Contender>& first, Line::Waiters* behind);
   void begin_line(Line::Waiters behind);
-  /// Returns the contenders behind, which have no lock node any more. REQUIRES: there is a line.
+  /// Ends the line, and returns the contenders behind. REQUIRES: there is a line.
   Line::Waiters end_line();
   /// The contender in the lock node has left. The machine may still have to delete its znode. Until
   /// it has ended, the lock node counts as background work.
@@ -279,7 +277,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void inspect(const Effect& effect);
   void remove_node(const Effect& effect);
   void node_made();
-  /// `parent`: the stat of the lock path after the create, or why there is none.
+  /// `parent`: the stat of the lock path after the create, or a failed reply.
   core::AcquireEffects counted(const client::Reply& parent);
   void move(const std::string& attempt);
   /// If a grant is possible, sets lease() to the lease of `session`, and returns true. The lease
@@ -323,7 +321,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void lose(LossReason why);
   core::Duration held_for() const { return context().scheduler().now() - holding_->since; }
   bool goes_by_number() const noexcept;
-  /// Returns false if probably no other contender waits for the lock node, which is being released.
+  /// Returns whether a contender probably waits for the lock node, which is being released.
   bool may_be_awaited() const;
   Cleaner::Step first_step_for(RemovalCause cause) const;
   std::function<void()> on_removed(RemovalCause cause) const;
@@ -375,8 +373,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   NodeWatches watches_{*this};
   std::unique_ptr<Holding> holding_;  ///< null before the grant
   std::int64_t queued_ms_ = 0;        ///< ctime of its first znode, in ms
-  /// When the create of its first znode was sent: by this client's clock, what queued_ms_ is by the
-  /// leader's.
+  /// When the last create was sent, by this client's clock; queued_ms_ is by the leader's.
   core::Instant made_at_{};
   /// When the wait for a connection began, for the current request that is not bound to a session.
   /// For a create: the time of the effect `create`. For the requests after it: the time at which

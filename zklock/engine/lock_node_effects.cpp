@@ -101,7 +101,7 @@ void LockNode::inspect(const Effect& effect) {
 core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
-  // If it is the lock znode. After a move, the first znode's time stays.
+  // A move keeps the time of the first znode.
   if (queued_ms_ == 0 && fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);

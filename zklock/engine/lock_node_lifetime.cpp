@@ -237,8 +237,8 @@ void LockNode::on_release_requested(bool force) {
   if (line() != nullptr) line()->on_release_requested();
 }
 
-/// Returns whether SequenceHint may use the grants of this lock node: the contender waits, guesses
-/// its predecessor, and creates a single child.
+/// Returns whether SequenceHint may use the grants of this lock node: it is a mutex that waits,
+/// predicts, and creates no marker.
 bool LockNode::goes_by_number() const noexcept {
   const core::AcquireFsm::Policy& policy = fsm_.policy();
   const bool guesses = policy.wait && !policy.always_list;
@@ -308,9 +308,9 @@ bool LockNode::is_path_of_own_znode(const client::Reply& path) const {
   return path.token < fsm_.node().token();
 }
 
-/// If the lock was free, as it was lately, and was held for a shorter time than its acquire took,
-/// probably no contender waits. Then the release is not announced, which saves a write. A contender
-/// that waits all the same lists the children, as after every delete that was not announced.
+/// If no recent grant had to wait, and the hold was shorter than its acquire, probably no contender
+/// waits. Then the release is not announced, which saves a write. A contender that waits
+/// nevertheless lists the children.
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
       std::min(holding_->since - wanted_since_, context().keeper().timeout() / 20);
@@ -318,7 +318,7 @@ bool LockNode::may_be_awaited() const {
 }
 
 // The znodes that are deleted with the lock znode must be deleted before the next grant. So must
-// the own znode, if a transaction of the user may check it. But no contender reads the hold marker.
+// its own znode, if a transaction of the user may check it. But no contender reads the hold marker.
 std::shared_ptr<LockNode> LockNode::session_successor() const {
   const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->is_exposed) return nullptr;
@@ -385,8 +385,8 @@ Cleaner::Step LockNode::first_step_for(RemovalCause cause) const {
   return Cleaner::Step::looking;
 }
 
-// A machine's node that is no delay marker is the lock znode. A delay marker has a unique name, so
-// its czxid need not be checked.
+// `effect` names a delay marker or the lock znode. A delay marker has a unique name, so its czxid
+// need not be checked.
 void LockNode::remove_node(const Effect& effect) {
   watches_.forget_own();
   Cleaner::Node node{.path = path_->child(effect.text)};

@@ -18,9 +18,8 @@ namespace zklock::detail {
 void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
-/// If the znode still exists, its delete waits for them, at most for the limit that is
-/// ClientOptions::loss_callback_limit. It must be deleted, because the session can live on after
-/// its lease has lapsed.
+/// If the znode still exists, it is deleted after them, at the latest after the limit
+/// (ClientOptions::loss_callback_limit). It must be deleted: the session can outlive its lease.
 ///
 /// | state   | event                                              | next                          |
 /// |---------|----------------------------------------------------|-------------------------------|

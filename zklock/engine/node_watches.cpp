@@ -49,7 +49,7 @@ void NodeWatches::check_path_recreated() {
         if (own_.is_free()) return;
         const bool known = reply.status == Status::ok;
         if (known && node_.is_path_of_own_znode(reply)) return;
-        if (reply.status == Status::no_auth) return;  // the checks go on
+        if (reply.status == Status::no_auth) return;  // the watch stays
         own_.disarm(path());  // if unknown, the watch is requested again at a tick
         if (known || reply.status == Status::no_node) node_.on_own_node_deleted();
       }));

@@ -18,15 +18,15 @@ class LockNode;
 
 /// The watches of one lock node. Their events go to the lock node.
 ///
-/// | watch           | requested             | event                       | reported as            |
-/// |-----------------|-----------------------|-----------------------------|------------------------|
-/// | own znode       | at a tick, again      | another client deleted the  | on_own_node_deleted()  |
-/// |                 | after each event      | znode                       |                        |
-/// | release request | at a tick while       | a release request was       | on_release_requested() |
-/// |                 | granted, again after  | created, or changed to one  |                        |
-/// |                 | each event            | that forces the release     |                        |
-/// | predecessors    | by the acquire        | a predecessor was deleted   | on_predecessor_event() |
-/// |                 | machine               | or changed                  |                        |
+/// | watch           | requested            | event                      | reported as            |
+/// |-----------------|----------------------|----------------------------|------------------------|
+/// | own znode       | at a tick, again     | another client deleted the | on_own_node_deleted()  |
+/// |                 | after each event     | znode                      |                        |
+/// | release request | at a tick while      | a release request was      | on_release_requested() |
+/// |                 | granted, again after | created, or changed to one |                        |
+/// |                 | each event           | that forces the release    |                        |
+/// | predecessors    | by the acquire       | a predecessor was deleted  | on_predecessor_event() |
+/// |                 | machine              | or changed                 |                        |
 ///
 /// There is one predecessor, or several in the queue of a semaphore. While the watched predecessor
 /// is a znode of this client and session, the lock node is registered in the path's SessionHandoff.
@@ -42,7 +42,6 @@ class NodeWatches {
 
   /// Sets the watch on the lock znode. Returns false if it was set already.
   bool watch_own();
-  /// Removes the watch on the lock znode.
   void disarm_own() noexcept { own_.disarm(path()); }
   /// Forgets the watch on the lock znode, which is being deleted.
   void forget_own() noexcept { own_.forget(); }
@@ -55,8 +54,8 @@ class NodeWatches {
   void watch_predecessor(const std::string& node, std::size_t which, core::SessionId session);
   /// Forgets and removes all watches on predecessors.
   void unwatch_predecessors() noexcept;
-  /// Forgets all watches on predecessors without removing them. REQUIRES: the watched znode or the
-  /// own znode is deleted, or the session has ended, or one of these is about to happen.
+  /// Forgets all watches on predecessors without removing them. REQUIRES: the watched znode or its
+  /// own is deleted, or the session has ended, or one of these is about to happen.
   void forget_predecessors() noexcept;
   /// Returns whether the latest watch on a predecessor was set on the current connection.
   bool is_predecessor_watch_current() const noexcept;
@@ -64,7 +63,7 @@ class NodeWatches {
  private:
   PathQueue& path() const noexcept;
   void on_own_read(const client::Reply& reply);
-  /// Checks whether the path was recreated. Then the watched znode belongs to another contender.
+  /// Checks whether the path was recreated; if so, the watched znode is another contender's.
   void check_path_recreated();
   std::string release_request_path() const;
   /// Watches for the create of a release request.

@@ -41,7 +41,7 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   EngineContext& context() const noexcept { return *core_; }
   const core::LockPath& path() const noexcept { return path_; }
   std::string child(std::string_view name) const { return path_.child(name); }
-  /// Returns what an EngineLock enters for this path.
+  /// Returns the argument for an EngineLock.
   EngineLock::Entry entry() const noexcept { return {*core_, this}; }
   /// Logs a warning about this lock path. The calling thread may hold any mutex.
   void warn(const std::string& text) const {
@@ -58,7 +58,6 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
 
   // REQUIRES: the engine mutex is held.
 
-  /// Asserts that it is.
   void assert_held() const noexcept { core_->mutex().assert_held(); }
   /// Returns whether a public object exists on this path.
   bool is_used() const noexcept { return objects_ > 0; }
@@ -69,7 +68,6 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   virtual bool anyone_waits() const = 0;
   /// Returns the names of this client's znodes in this queue.
   virtual std::vector<std::string> own_node_names() const = 0;
-  /// Registers a contender under its key.
   virtual void enlist(const std::shared_ptr<Contender>& contender) = 0;
   /// Unregisters a contender. Does nothing if it is not registered.
   virtual void dismiss(const Contender& contender) noexcept = 0;

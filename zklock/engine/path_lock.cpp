@@ -106,8 +106,8 @@ std::optional<Error> PathLock::refusal(const AcquireRequest& request) const {
 
 std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& call,
                                        AcquireRequest request) {
-  // Made without the mutex: a system call and several allocations. Most often they are needed. But
-  // for a retained or shared lock znode, the thread's name is not.
+  // Made without the mutex: a system call and several allocations, which are rarely wasted. A
+  // retained or shared lock znode needs no thread name.
   Caller caller = caller_of(request);
   if (!request.cohort_policy.shares()) caller.name_thread();
   const auto contender =
@@ -216,7 +216,7 @@ void PathLock::detach() {
   sequence_hint().end();
   const auto shared = shared_nodes();  // a copy: a lock node that is deleted is removed
   for (const auto& node : shared) node->end_idling();
-  if (context().closed()) return end_all();  // perhaps before close() has been called
+  if (context().closed()) return end_all();  // perhaps before its own close()
   const auto is_locked = [](const auto& entry) {
     const core::Ownership& ownership = entry.second->ownership();
     return ownership.count(core::CountKind::lock) > 0 ||

@@ -124,7 +124,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   /// Returns why a call may not begin; std::nullopt if it may.
   std::optional<Error> refusal(const AcquireRequest& request) const;
   /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
-  /// Access::permits only. It includes the other counts too, because permits nest in a lock.
+  /// Access::permits only. It also includes all others: permits nest in a lock.
   static bool includes(Access access, const Contender& contender);
   /// Returns the call that has waited the longest, and its owner; std::nullopt if none waits.
   struct Waiter {

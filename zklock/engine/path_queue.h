@@ -20,8 +20,8 @@ namespace zklock::detail {
 class LockNode;
 
 /// The part of a path lock that its lock nodes share. It collects what the replies of the servers
-/// show about the queue. That is the sequence counter, the newest own znode, and how many grants
-/// had to wait lately. It also has the lock nodes with a line and the limit of creates.
+/// show about the queue. That is the sequence counter, this client's newest znode, and how many
+/// recent grants waited. It also has the lock nodes with a line and the limit of creates.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class PathQueue : public PathContext {
@@ -66,7 +66,7 @@ class PathQueue : public PathContext {
   /// the request.
   void record_create(const client::Reply& created, bool makes_path) noexcept;
 
-  /// Returns whether at least the last four grants had to wait. Then a new contender very probably
+  /// Returns whether the last kCrowded grants all had to wait. Then a new contender very probably
   /// does not find the lock free.
   bool is_crowded() const noexcept { return waited_in_a_row_ >= kCrowded; }
   /// Records the grant of a znode. `waited`: it had to wait for another znode.
@@ -74,7 +74,7 @@ class PathQueue : public PathContext {
     waited_in_a_row_ = waited ? std::min(waited_in_a_row_ + 1, kCrowded) : 0;
     free_in_a_row_ = waited ? 0 : std::min(free_in_a_row_ + 1, kContendedFor);
   }
-  /// Returns whether one of the last eight grants had to wait. Then another contender probably
+  /// Returns whether one of the last kContendedFor grants waited. Then another contender probably
   /// comes again.
   bool was_contended() const noexcept { return free_in_a_row_ < kContendedFor; }
   /// Returns whether a new contender sends no count of the children. That is so if the path is

@@ -25,8 +25,8 @@
 
 namespace zklock::detail {
 
-/// The result of an acquire: a count of `contender`, or an error. Neither is set if the acquire was
-/// cancelled or the deadline has passed, except as PendingAcquire::expire() says.
+/// The result of an acquire: a count of `contender`, or an error. Neither is set if it was
+/// cancelled, timed out or a single attempt without success; see PendingAcquire::expire().
 struct AcquireOutcome {
   std::shared_ptr<Contender> contender = {};
   std::optional<Error> error = {};
@@ -68,17 +68,17 @@ struct AcquireRequest {
 /// One acquire call of the user: blocking, with a handler, with a future or awaited. It ends
 /// exactly once:
 ///
-/// | state   | event                                            | next                                  |
-/// |---------|--------------------------------------------------|---------------------------------------|
-/// | waiting | complete(): a grant or an error                  | ended                                 |
-/// |         | cancel(), fail(), expire(); a stop; the deadline | ended; its contender is withdrawn,    |
-/// |         |                                                  | unless another call waits with it     |
+/// | state   | event                                      | next                               |
+/// |---------|--------------------------------------------|------------------------------------|
+/// | waiting | complete(): a grant or an error            | ended                              |
+/// |         | cancel(), fail(), expire(); stop; deadline | ended; its contender is withdrawn, |
+/// |         |                                            | unless another call waits with it  |
 ///
 /// At the end, `done` is called when the engine mutex is released.
 ///
 /// Thread-safety: any thread may call any member. REQUIRES for cancel(), fail() and expire(): the
-/// engine mutex is not held. REQUIRES: the destructor runs without the engine mutex, because it waits for a stop callback that is
-/// running.
+/// engine mutex is not held. REQUIRES: the destructor runs without the engine mutex, because it
+/// waits for a stop callback that is running.
 class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   /// Begins a call; see PathLock::acquire(). Throws the error that acquire() returns. A stop

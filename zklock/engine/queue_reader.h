@@ -40,8 +40,8 @@ struct Queue {
   void mark_recreated(std::vector<client::Reply>& nodes) const;
 };
 
-/// Returns whether the session created the ephemeral znode that `reply` shows. A client without a
-/// session has the empty one.
+/// Returns whether the session created the ephemeral znode that `reply` shows. `session` is empty
+/// if the client has none.
 inline bool is_created_by(core::SessionId session, const client::Reply& reply) noexcept {
   return session != core::SessionId{} && reply.ephemeral_owner == session;
 }
@@ -73,7 +73,6 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t total_permits = 0);
 
-/// Part of a queue that a view shows.
 enum class ViewKind {
   lock,          ///< all holders; number of waiting contenders
   first_holder,  ///< first holder; numbers of holding, waiting contenders
@@ -94,7 +93,7 @@ struct QueueView {
 LockState lock_state_of(QueueView view);
 
 /// Reads the view. Fast hand-offs can outdate the list before its holders are read. Then lists
-/// again, a few times. In the end, only the names of such holders are known.
+/// again, a few times. After that, only the names of such holders are known.
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
                     const TimeLimit& limit);
 

@@ -22,7 +22,7 @@ namespace zklock::detail {
 /// |        | begin(), lock() or unlock() of another thread   | unchanged: it uses the map        |
 ///
 /// The contender has the thread's first count, and keeps it while there are nested counts here. So
-/// no other code has to know the nested counts. After a loss of the hold they stay, until they are
+/// only PathLock::ownership() adds them. After a loss of the hold they stay, until they are
 /// released.
 ///
 /// Thread-safety: any thread may call any member; lock-free. REQUIRES for begin(), end() and

@@ -52,7 +52,7 @@ class SequenceHint {
     if (path_.context().path_facts().watched < kMostWatchedPaths) watch();
   }
   /// Records that the granted znode is being deleted. Returns a callback for the time when the
-  /// ensemble has confirmed that; empty without a watch. Before, is_first() is false.
+  /// ensemble has confirmed that; empty without a watch. is_first() is false before.
   [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token) {
     last_ = {number, token};
     if (watch_.is_free()) return {};
@@ -63,7 +63,7 @@ class SequenceHint {
   }
   /// Returns whether a new znode of this client will probably be first by its number.
   bool expects_first() const noexcept { return is_adjacent_ && is_known(); }
-  /// Returns whether it is, by its number. REQUIRES: the reply to its create has just arrived.
+  /// Returns whether this znode is first. REQUIRES: the reply to its create has just arrived.
   bool is_first(core::Sequence number) const noexcept {
     return is_known() && last_->is_deleted && number.value == last_->number.value + 1;
   }

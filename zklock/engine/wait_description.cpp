@@ -20,12 +20,11 @@ using core::Status;
 
 /// Lives until the last reply.
 ///
-/// Thread-safety: none; used by start(), and by one reply after the other.
+/// Thread-safety: none; used by start(), then by one reply at a time.
 class WaitDescription : public std::enable_shared_from_this<WaitDescription> {
  public:
   WaitDescription(std::shared_ptr<PathLock> path_lock, std::shared_ptr<void> turn)
       : path_lock_(std::move(path_lock)), turn_(std::move(turn)) {}
-  /// Sends the first request.
   void start();
 
  private:

@@ -21,8 +21,8 @@ namespace zklock::detail {
 /// The owner calls mark_free() when the watch has fired or could not be set. After disarm() and
 /// forget(), replies and events of earlier requests are ignored.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held. `owner`: an object whose part this is, made by
-/// std::make_shared.
+/// Thread-safety: none. REQUIRES: the engine mutex is held. `owner`: an object whose part this is,
+/// made by std::make_shared.
 class WatchSlot {
  public:
   WatchSlot() = default;
@@ -36,8 +36,8 @@ class WatchSlot {
   auto unless_forgotten(Owner& owner, Step step) const {
     return under_lock(owner.weak_from_this(), epoch_.guard(std::move(step)));
   }
-  /// Sends a request that reads and watches the znode at `path`. Calls `answered` with its reply, and
-  /// `happened` with the event, both as unless_forgotten() does.
+  /// Sends a request that reads and watches the znode at `path`. Calls `answered` with its reply,
+  /// and `happened` with the event, both as unless_forgotten() does.
   template <class Request, class Owner, class Answered, class Happened>
   void watch(Owner& owner, std::string path, core::SessionId session, Answered answered,
              Happened happened) {
@@ -50,7 +50,6 @@ class WatchSlot {
         {.operation = std::move(request), .session = session},
         unless_forgotten(owner, std::move(answered)));
   }
-  /// Records that no watch is set.
   void mark_free() noexcept { id_ = {}; }
   /// Forgets the watch without removing it: the watched znode is being deleted, which ends the
   /// watch.

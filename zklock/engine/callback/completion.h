@@ -30,8 +30,8 @@ inline std::exception_ptr as_exception(const std::optional<Error>& error) {
 }
 
 /// Calls `first`, and blocks until the call `in_flight` sets `end`. Returns the outcome. Expires
-/// the call at its deadline. An interruption point, as `first` can be. After an exception, cancels
-/// the call, blocks until its end, and passes its outcome to `give_back`: the call refers to `end`.
+/// the call at its deadline. An interruption point. After an exception, cancels the call, waits for
+/// its end (the call refers to `end`), and passes the outcome to `give_back`.
 template <class Outcome, class Call, class GiveBack, class First>
 Outcome wait_or_cancel(BlockingCall<Outcome>& end, Call& in_flight, const GiveBack& give_back,
                        const First& first) {

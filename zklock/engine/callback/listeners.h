@@ -60,7 +60,7 @@ class Listeners {
     return list_->listeners.empty();
   }
 
-  /// Drops the queued events; no call begins any more. `keep`: see SerialListener::stop().
+  /// Calls SerialListener::stop() for each listener.
   void stop(typename Listener::Keep keep = nullptr) {
     for (const auto& listener : copy()) listener->stop(keep);
   }

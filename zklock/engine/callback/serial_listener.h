@@ -29,8 +29,8 @@ enum class Delivery {
 /// wait(), finish() and remove() wait for a running call, except on the thread that runs it. An
 /// exception that leaves a call is passed to the dispatcher, or thrown by finish().
 ///
-/// Thread-safety: all members, from any thread, also from a call of the listener. REQUIRES: made by
-/// std::make_shared.
+/// Thread-safety: any thread may call any member, even within a call of the listener. REQUIRES:
+/// made by std::make_shared.
 template <class Event, Delivery delivery = Delivery::every>
 class SerialListener : public std::enable_shared_from_this<SerialListener<Event, delivery>> {
  public:

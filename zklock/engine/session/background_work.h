@@ -38,7 +38,6 @@ class BackgroundWork {
   bool is_settled(Id last) const;
   /// Returns whether all pieces up to `last` have ended.
   bool has_ended(Id last) const;
-  /// Returns whether all pieces have ended.
   bool is_idle() const noexcept { return pieces_.empty(); }
   /// Returns the number of pieces that have not ended.
   std::size_t size() const noexcept { return pieces_.size(); }

@@ -41,7 +41,7 @@ std::string no_permission(const std::string& node, std::string_view parent, std:
 
 /// One znode that is being deleted.
 struct Cleaner::Deletion {
-  /// Returns whether a Get of the path, which replied `there`, found the znode to be deleted.
+  /// Returns whether `there`, the reply to a Get of the path, shows the znode to delete.
   bool is_target(const client::Reply& there) const;
   /// Returns `request` as an operation that also deletes the siblings. Their deletes come first:
   /// see drops_sibling().

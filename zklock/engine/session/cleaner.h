@@ -29,12 +29,12 @@ class EngineContext;
 /// |------------|-------------------|-----------------------|-----------------------------|
 /// | announcing | AnnounceAndDelete | no permission         | looking                     |
 /// | looking    | get_by_quorum()   | ok: the znode itself  | deleting                    |
-/// |            |                   | ok: another znode     | continues as if deleted     |
+/// |            |                   | ok: another znode     | next sibling, or ends       |
 /// |            |                   | no permission         | refused                     |
 /// | deleting   | Delete            | no permission         | refused                     |
-/// | all but    |                   | ok                    | continues as if deleted     |
+/// | all but    |                   | ok                    | next sibling, or ends       |
 /// | looking    |                   |                       |                             |
-/// | all        |                   | no_node               | continues as if deleted     |
+/// | all        |                   | no_node               | next sibling, or ends       |
 /// |            |                   | a sibling failed      | repeats the step without it |
 /// |            |                   | unknown, or not sent  | looking                     |
 /// |            |                   | session ended, closed | ends                        |
@@ -48,7 +48,6 @@ class EngineContext;
 /// that may be missing. If a sibling does not exist, its create may still be in flight. So its
 /// delete is sent again after the znode was deleted. From then on the create fails, because the
 /// create's transaction checks the znode.
-/// Only the creator of a znode has permission to announce.
 ///
 /// After the znode, the remaining siblings are deleted one by one. A sibling with `proclaimed_by`
 /// begins with step looking, any other with deleting. If permission is missing, a warning is
@@ -77,8 +76,7 @@ class Cleaner {
     /// The znode is deleted without an announcement.
     deleting
   };
-  /// A znode that is deleted together with another. The other is deleted even if the sibling
-  /// cannot be.
+  /// A znode that is deleted with a Node, which is deleted even if the sibling cannot be.
   struct Sibling {
     std::string path;
     /// The token of the holder that has written its proclamation into the sibling. 0: the path
@@ -119,7 +117,6 @@ class Cleaner {
   void retry_all() { retry(std::string_view()); }
   /// Ends the refused deletions of a session that has ended.
   void session_ended(SessionId session) noexcept;
-  /// Returns how many deletions are refused.
   std::size_t refused() const noexcept { return refused_.size(); }
 
  private:
@@ -142,7 +139,7 @@ class Cleaner {
   Shared retry(std::string_view parent);
 
   EngineContext& core_;
-  /// Contains a deletion also while its delete is repeated.
+  /// Contains a deletion even while its delete is repeated.
   std::vector<Shared> refused_;
 };
 

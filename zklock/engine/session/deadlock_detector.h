@@ -28,7 +28,7 @@ struct BlockedContender {
     bool waits = false;
   };
   const void* contender = nullptr;  ///< null if it does not wait
-  /// Its znode exists. Before, a refused create can end the wait, and the order is not known.
+  /// Its znode exists. If not, a refused create can end the wait, and its order is unknown.
   bool has_node = false;
   std::vector<Blocker> blockers;
 };
@@ -58,7 +58,7 @@ struct BlockedCall {
 struct Deadlock {
   /// Every wait and every hold of the cycle is bound to its thread. Then only a loss ends it.
   bool is_certain = false;
-  /// The znode of each contender that waits exists. Before, find() must be called again.
+  /// The znode of each contender that waits exists. If not, find() must be called again.
   bool is_settled = true;
   /// The cause, for an error that names the path of the wait that found it.
   std::string text;
@@ -66,14 +66,14 @@ struct Deadlock {
 
 /// Finds threads of one client that wait for each other in a cycle.
 ///
-/// | wait       | event                                             | next                           |
-/// |------------|---------------------------------------------------|--------------------------------|
-/// | none       | add(): a blocking call begins to wait             | registered, with a new number  |
-/// | registered | find(): no cycle, or another wait in it is newer  | registered                     |
-/// |            | find(): a cycle that is not settled               | registered; find() again       |
-/// |            | find(): a certain cycle                           | registered; the call fails     |
-/// |            | find(): a possible cycle                          | registered; a warning          |
-/// |            | remove(): the call has ended                      | none                           |
+/// | wait       | event                                      | next                          |
+/// |------------|--------------------------------------------|-------------------------------|
+/// | none       | add(): a blocking call begins to wait      | registered, with a new number |
+/// | registered | find(): no cycle, or a newer wait is in it | registered                    |
+/// |            | find(): a cycle that is not settled        | registered; find() again      |
+/// |            | find(): a certain cycle                    | registered; the call fails    |
+/// |            | find(): a possible cycle                   | registered; a warning         |
+/// |            | remove(): the call has ended               | none                          |
 ///
 /// Each wait registers before it looks. So the newest wait of a cycle finds it, and no other does:
 /// the cycle has one victim.
@@ -90,10 +90,9 @@ class DeadlockDetector {
   /// Identifies a wait: its owner, and a rising number.
   using WaitKey = std::pair<Owner, std::uint64_t>;
 
-  /// Registers a blocking call.
   WaitKey add(BlockedCall call);
   void remove(const WaitKey& key) noexcept;
-  /// Returns the cycle that this wait closes.
+  /// Returns the cycle whose newest wait this is.
   std::optional<Deadlock> find(const WaitKey& key) const;
 
  private:

@@ -11,7 +11,7 @@ namespace zklock::detail {
 
 /// Records when this client first saw that the holder of a delay marker (core/lock_delay.h) was
 /// lost. A lost holder never holds again, and no two markers of a path have the same name. So one
-/// time for each marker suffices, and the delay elapses also while no contender waits. If a caller
+/// time for each marker suffices, and the delay elapses even if no contender waits. If a caller
 /// repeats an acquire with a short timeout, it is granted the lock once the delay has passed.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.

@@ -48,7 +48,7 @@ class NewSessionListener {
 };
 
 /// The texts for people that describe the acquire calls of one lock object, or one call. They are
-/// cut and printable.
+/// short and printable.
 struct CallTexts {
   std::string label;  ///< name of the lock object
   std::string note;   ///< purpose of the call
@@ -68,7 +68,7 @@ struct Caller {
   bool bound = false;                           ///< see Participant::thread_bound
   bool is_candidate = false;                    ///< see Participant::is_candidate
 
-  /// Sets the name of the calling thread, unless one is set. A system call.
+  /// Stores the calling thread's name, unless one is set. A system call.
   void name_thread() noexcept {
     if (thread.front() == '\0') thread = name_of_this_thread();
   }
@@ -130,7 +130,7 @@ class PathFacts {
   /// The number of paths on which SequenceHint has a watch.
   int watched = 0;
 
-  /// Returns whether the next path that this client meets first is probably missing. That is so for
+  /// Returns whether the next path that is new to this client is probably missing. That is so for
   /// the first path, and for two paths after each missing one. A path that exists uses up one of
   /// these two. See PathQueue::should_create_path().
   bool predicts_new_path() const noexcept { return new_paths_ > 0; }
@@ -178,7 +178,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
     std::size_t creates_at_once = kMostCreatesAtOnce;  ///< limit per path, at least 1
     /// Whether releases are announced. False if other clients may write this client's znodes.
     bool announces = true;
-    /// Whether long holds are marked; see core/hold_marker.h. False only in tests: an old version.
+    /// Whether long holds are marked; see core/hold_marker.h. False only in tests of old versions.
     bool marks_holds = true;
     std::shared_ptr<client::Log> log = nullptr;  ///< null: nothing is logged
   };

@@ -37,10 +37,10 @@ class Outbox {
   /// Removes the tasks and returns them, for run().
   [[nodiscard]] Tasks take() noexcept { return std::exchange(tasks_, {}); }
 
-  /// Runs `tasks` of the client `owner` in order, on this thread. If this thread already runs a task
-  /// of that client, the outer run() runs these tasks after its own. That bounds the depth of the
-  /// stack. No exception may leave a task. REQUIRES: the mutex is unlocked, and the caller retains
-  /// `owner`.
+  /// Runs `tasks` of the client `owner` in order, on this thread. If this thread already runs a
+  /// task of that client, the outer run() runs these tasks after its own. That bounds the depth of
+  /// the stack. No exception may leave a task. REQUIRES: the mutex is unlocked, and the caller
+  /// retains `owner`.
   static void run(const void* owner, Tasks tasks) noexcept;
 
  private:
@@ -72,7 +72,6 @@ class EngineMutex {
     mutex_.assert_held();  // for Clang's analysis
     outbox_.add(std::move(task));
   }
-  /// Asserts that the engine mutex is held.
   void assert_held() const noexcept { assert(client::engine_mutex_held_here == this); }
 
  private:
@@ -116,15 +115,15 @@ class EngineLock {
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
-  /// From now on, an exception may leave the EngineLock. REQUIRES: the code under it then changes
+  /// From now on, an exception may leave the EngineLock. REQUIRES: code that throws has changed
   /// nothing.
   void permit_exceptions() noexcept { permitted_exceptions_ = std::numeric_limits<int>::max(); }
 
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
   /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held: at first, after each
-  /// notification of `changed`, and at least each `slice`. The clock of a condition stops while
-  /// the computer sleeps, and LeaseClock does not. Throws what a wait on `changed`
-  /// throws. REQUIRES: the outbox is empty.
+  /// notification of `changed`, and after each `slice`. The clock of a condition stops while the
+  /// computer sleeps, and LeaseClock does not. Throws what a wait on `changed` throws. REQUIRES:
+  /// the outbox is empty.
   template <class Condition, class Done>
   bool wait(Condition& changed, Deadline deadline, const Done& done,
             core::Duration slice = std::chrono::seconds(1)) {

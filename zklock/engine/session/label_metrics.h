@@ -81,7 +81,7 @@ class LabelRegistry {
  public:
   static constexpr std::size_t kMostLabels = 200;
 
-  /// Returns those of the label, which is cut as in the znode. An empty label is "unnamed". May
+  /// Returns the metrics of the label, cut as in the znode. An empty label is "unnamed". May
   /// allocate: called once for each lock object.
   LabelMetrics& of(std::string_view label);
   /// Returns all, sorted by label. They exist as long as this object.

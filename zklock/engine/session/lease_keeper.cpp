@@ -23,8 +23,8 @@ client::Operation sync() {
   return client::request::Sync{"/"};
 }
 
-/// The limit of requests that waiting lock nodes send at one tick. Later requests, above all the
-/// next heartbeat, must not wait for the watches of thousands of lock nodes.
+/// The limit of requests that lock nodes send at one tick. Later requests, above all the next
+/// heartbeat, must not wait for the watches of thousands of lock nodes.
 constexpr int kMostRequestsAtATick = 500;
 
 bool is_unanswered(core::Status status) noexcept {
@@ -76,7 +76,7 @@ void LeaseKeeper::on_connected(const client::SessionInfo& session) {
     ++connections_;
     up_to_date_since_ = Instant::max();
     evidence_.emplace(session.timeout, session.attempt_began, now);
-    // The handshake gave the session this connection's timeout, even if it makes the end earlier.
+    // The handshake set the session's timeout, which can make the lease end earlier.
     if (lease_ && lease_->limit(evidence_->handshake_lease_expiry())) watch_lease(lease_);
     send(heartbeat());
     schedule_tick();
@@ -248,7 +248,7 @@ void LeaseKeeper::tick(SessionId session) {
   if (is_due) send(is_heartbeat ? heartbeat() : sync());
   schedule_tick();
   const auto is_tick = [](const LeaseEvent& e) { return e.kind == LeaseEvent::Kind::tick; };
-  if (std::ranges::any_of(events_, is_tick)) return;  // there are very many members
+  if (std::ranges::any_of(events_, is_tick)) return;  // the last tick still goes on
   notify({.kind = LeaseEvent::Kind::tick, .requests = kMostRequestsAtATick, .tick = ++ticks_});
 }
 

@@ -25,8 +25,8 @@ class EngineContext;
 /// An event that the LeaseKeeper passes to the lock nodes that wait or are held.
 struct LeaseEvent {
   enum class Kind {
-    session_ended,  ///< and so have its znodes
-    lease_expired,  ///< all holds granted in `lease` are lost
+    session_ended,  ///< its znodes are deleted
+    lease_expired,  ///< all holds under `lease` are lost
     suspended,      ///< the connection broke; the session may live on
     resumed,        ///< the session has a connection again
     tick,           ///< each sets the watch on its own znode
@@ -35,8 +35,8 @@ struct LeaseEvent {
   Kind kind;
   SessionId session = {};
   std::shared_ptr<core::Lease> lease = {};
-  /// The number of requests that waiting lock nodes may still send at this tick. A waiting lock
-  /// node subtracts its own requests; a holding one does not.
+  /// The number of requests that lock nodes may still send at this tick: a waiting one for its
+  /// watch, a holder for its hold marker.
   int requests = 0;
   std::uint64_t tick = 0;  ///< number of this tick
 };
@@ -127,7 +127,7 @@ class LeaseKeeper {
   void dismiss(LeaseObserver& member) noexcept;
   /// Returns whether a lock node waits or is held.
   bool is_used() const noexcept { return !members_.empty(); }
-  /// A lock node is held from now on. Until hold_ended(), heartbeats are sent.
+  /// A lock node is held from now on, until hold_ended().
   void hold_began();
   void hold_ended() noexcept;
 
@@ -161,8 +161,8 @@ class LeaseKeeper {
   std::optional<core::Duration> lease_remaining() const;
   /// Returns how many heartbeats and syncs got no answer.
   std::uint64_t heartbeat_failures() const noexcept { return heartbeat_failures_; }
-  /// Returns how often less than T/4 of the lease was left when the quorum answered, while a lock
-  /// node was held.
+  /// Returns how often the lease fell below T/4 at an answer of the quorum, while a lock node was
+  /// held.
   std::uint64_t low_leases() const noexcept { return low_leases_; }
 
  private:
@@ -219,7 +219,7 @@ class LeaseKeeper {
   Instant last_leader_request_{};
   /// The sending time of the last request that the leader has answered.
   Instant last_leader_answer_{};
-  Instant last_answered_{};  ///< of the last answered one, reads included
+  Instant last_answered_{};  ///< of the last answered request, reads included
   Instant slow_until_{};     ///< T after an answer that came late
   /// The time from which answers extend the lease fully again. Set after a gap of more than T/2 in
   /// the answers.

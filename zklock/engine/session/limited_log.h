@@ -22,10 +22,10 @@ enum class LogKind {
   event,  ///< of one contender, for debugging
 };
 
-/// The lines of one client's locks, of which each kind has a limit. If lines of a kind are omitted,
+/// The log of one client's locks. Each kind of line has a limit. If lines of a kind are omitted,
 /// one line with their number follows as soon as the LogThrottle permits it.
 ///
-/// Thread-safety: any thread may call any member, also while it holds a mutex. Made by
+/// Thread-safety: any thread may call any member, even while it holds a mutex. Made by
 /// std::make_shared. REQUIRES: the scheduler outlives the last call.
 class LimitedLog : public std::enable_shared_from_this<LimitedLog> {
  public:

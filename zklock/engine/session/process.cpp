@@ -51,7 +51,7 @@ std::uint64_t make_process_id() noexcept {
 }
 
 // Registered when the library is loaded, so that no fork() is missed. process_id() registers it
-// too, for objects that are initialised still earlier.
+// too, for objects that are initialised even earlier.
 const bool kForksAreWatched = (watch_forks(), true);
 
 }  // namespace
@@ -87,7 +87,7 @@ void count_forks() noexcept {
 }
 
 // Registered when the library is loaded, so that no fork() is missed. The constructor of ForkGuard
-// registers it too, for objects that are initialised still earlier.
+// registers it too, for objects that are initialised even earlier.
 const bool kForksAreCounted = (count_forks(), true);
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 namespace zklock::detail {
 
-/// Is notified when a thread ends that registered it by call_at_thread_exit().
+/// Is notified when a thread that called call_at_thread_exit() ends.
 class ThreadExitListener {
  public:
   virtual ~ThreadExitListener() = default;
@@ -17,7 +17,7 @@ class ThreadExitListener {
 };
 
 /// Registers `listener`: it is called once when the calling thread ends, if it still exists then.
-/// Registering it again is cheap and has no effect. This function may be called at any time, also
+/// Registering it again is cheap and has no effect. This function may be called at any time, even
 /// from the destructor of a thread_local object. If it is called from thread_exits(), the listener
 /// is called once more.
 ///
