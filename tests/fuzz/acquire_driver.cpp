@@ -197,12 +197,12 @@ void AcquireDriver::take(const AcquireEffect& effect) {
       request(effect);
       return;
     case Kind::create_parents:
-    case Kind::check_parent:
+    case Kind::check_path:
     case Kind::list:
     case Kind::create_count:
     case Kind::inspect:
     case Kind::check_own:
-    case Kind::remove_parent:
+    case Kind::remove_path:
     case Kind::mark:
     case Kind::clear: request(effect); return;
     case Kind::unwatch: armed_.clear(); return;

@@ -40,14 +40,14 @@ void AcquireDriver::answer(const AcquireEffect& request) {
     case Kind::inspect: return answer_inspected(request);
     case Kind::watch: return answer_watched(request);
     case Kind::create_parents: return take(fsm_.on_done({choose_status(), {}}));
-    case Kind::remove_parent: return take(fsm_.on_done({choose_status(), {}}));
+    case Kind::remove_path: return take(fsm_.on_done({choose_status(), {}}));
     default: break;
   }
   const Status status = choose_status();
-  if (request.kind != Kind::check_parent || status != Status::no_node) note_deletion(status);
+  if (request.kind != Kind::check_path || status != Status::no_node) note_deletion(status);
   const bool lease = choose_lease();
   switch (request.kind) {
-    case Kind::check_parent:
+    case Kind::check_path:
     case Kind::check_own: return take(fsm_.on_done({status, "said"}, lease));
     case Kind::create_count: return take(fsm_.on_done({status, "said"}));
     case Kind::mark: return take(fsm_.on_done({status, "said"}, lease));

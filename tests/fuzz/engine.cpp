@@ -102,7 +102,7 @@ class Client {
         return;
       case 6: return servers_.connect();
       case 7: return servers_.fire();
-      case 8: return engine_->settle();
+      case 8: return engine_->check_clocks();
       case 9: static_cast<void>(dispatcher_.run_next()); return;
       case 10: pass_time(); return;
       case 11: static_cast<void>(clock_.run_next()); return;
@@ -183,7 +183,7 @@ class Client {
     Call& call = *calls_[choices_.below(calls_.size())];
     call.on_loss.reset();
     call.hold.release();
-    engine_->settle();
+    engine_->check_clocks();
   }
 
   bool has_valid_lease(const Call& call) const {

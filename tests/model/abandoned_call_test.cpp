@@ -59,7 +59,7 @@ TEST_F(AbandonedCall, StopAtEveryStepOfGrant_LeavesNoZnode) {
       const std::size_t holder = granted(1, first);
       const std::size_t call = waiting(0, second);
       lock_.release(holder);
-      lock_.path_lock(1)->settle();
+      lock_.path_lock(1)->check_clocks();
       for (int i = 0; i < steps && more; ++i) more = step();
       lock_.cancel(call);
       if (is_granted(call)) lock_.release(call);
@@ -90,7 +90,7 @@ TEST_F(AbandonedCall, NextCallOfOwner_EnqueuesAgain) {
   const std::size_t call = waiting(0, {.owner = owner});
   lock_.cancel(call);
   lock_.release(holder);
-  lock_.path_lock(1)->settle();
+  lock_.path_lock(1)->check_clocks();
   const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
   run();
   EXPECT_TRUE(is_granted(attempt)) << "it does not join what was abandoned";
@@ -105,7 +105,7 @@ TEST_F(AbandonedCall, NextSingleAttempt_IgnoresAbandonedZnode) {
     const std::size_t call = waiting(0, {.local = local});
     lock_.cancel(call);
     lock_.release(holder);
-    lock_.path_lock(1)->settle();
+    lock_.path_lock(1)->check_clocks();
     client(1).serve();
     const std::size_t attempt = lock_.acquire(0, {.timeout = 0s, .local = local});
     run();

@@ -356,7 +356,7 @@ TEST_F(CohortWatchReply, LastObjectDestroyed_ReleasesWithoutReply) {
   lock_.use(0);
   begin();
   lock_.end_use(0);
-  lock_.path_lock(0)->settle();
+  lock_.path_lock(0)->check_clocks();
   EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
   expect_served_anew();
 }

@@ -110,7 +110,7 @@ TEST_F(CreateLimiterTest, CancelledInQueue_DoesNotDelayFlush) {
   client(0).cut_off();
   const auto calls = acquire(3);
   for (const std::size_t call : calls) lock_.cancel(call);
-  lock_.path_lock(0)->settle();
+  lock_.path_lock(0)->check_clocks();
   EXPECT_TRUE(lock_.has_work(0)) << "two creates are in flight";
   run_for(1s);
   client(0).mend();

@@ -35,7 +35,7 @@ class PathLockTest : public ::testing::Test {
   /// Releases the lock. The requests of the release are sent, but no reply has arrived.
   void release_node(std::size_t call) {
     lock_.release(call);
-    lock_.path_lock(lock_.call(call).client)->settle();
+    lock_.path_lock(lock_.call(call).client)->check_clocks();
   }
   std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);

@@ -24,7 +24,7 @@ class SameNameOneClient : public SameNameTest {
     const auto old = granted(0, request);
     lock_.world().disconnect(0);
     lock_.release(old);
-    lock_.path_lock(0)->settle();
+    lock_.path_lock(0)->check_clocks();
     run();
     remove_path();
     ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);

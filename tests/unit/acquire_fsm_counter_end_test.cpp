@@ -27,8 +27,8 @@ TEST(AcquireCounterEnd, NumberUnusable_RemovesNodeAndParent) {
        {kFirstUnusableSequence.value, Limits::max(), Limits::min(), -1}) {
     Steps steps = steps_in(State::enqueuing);
     steps.created(number);
-    EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_parent") << number;
-    EXPECT_EQ(steps.state(), State::removing_parent);
+    EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_path") << number;
+    EXPECT_EQ(steps.state(), State::removing_path);
     EXPECT_FALSE(steps.fsm().node().exists());
     EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
     steps.created(0);
@@ -41,7 +41,7 @@ TEST(AcquireCounterEnd, NameUnreadable_RemovesNodeAndParent) {
     Steps steps = steps_in(State::enqueuing);
     steps.created_as(name);
     const std::string removal = name.empty() ? "remove_node" : "remove_node " + name;
-    EXPECT_EQ(steps.counted(1), removal + " @a, remove_parent");
+    EXPECT_EQ(steps.counted(1), removal + " @a, remove_path");
   }
 }
 
@@ -52,7 +52,7 @@ TEST(AcquireCounterEnd, CounterHasStuck_ContenderWaitsWithoutANode) {
   EXPECT_EQ(steps.drained({node(last)}, {last}), "pause");
   EXPECT_FALSE(steps.fsm().node().exists());
   EXPECT_EQ(steps.resume(), "list");
-  EXPECT_EQ(steps.drained({}, {last}), "remove_parent");
+  EXPECT_EQ(steps.drained({}, {last}), "remove_path");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
 }
 
@@ -94,7 +94,7 @@ TEST(AcquireCounterEnd, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
 }
 
 TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
-  Steps steps = steps_in(State::removing_parent);
+  Steps steps = steps_in(State::removing_path);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
   EXPECT_TRUE(steps.fsm().has_ended());
@@ -102,18 +102,18 @@ TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
 
 TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
   const std::string count(kCountNode);
-  Steps steps = steps_in(State::removing_parent);
+  Steps steps = steps_in(State::removing_path);
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({count, node(7)}), "pause");
   EXPECT_EQ(steps.resume(), "list");
-  EXPECT_EQ(steps.drained({count}), "remove_parent count");
+  EXPECT_EQ(steps.drained({count}), "remove_path count");
   EXPECT_EQ(steps.parent_removed(Status::bad_version), "list") << "it was set meanwhile";
-  EXPECT_EQ(steps.drained({count}), "remove_parent count");
+  EXPECT_EQ(steps.drained({count}), "remove_path count");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
 }
 
 TEST(AcquireCounterEnd, SharedCountAndAnotherChild_NamesTheOther) {
-  Steps steps = steps_in(State::removing_parent);
+  Steps steps = steps_in(State::removing_path);
   steps.parent_removed(Status::not_empty);
   EXPECT_EQ(steps.drained({std::string(kCountNode), "zone"}), exhausted("zone"));
 }
@@ -187,7 +187,7 @@ TEST(AcquireCounterEnd, AdoptedNumberUnusable_RemovesNodeAndParent) {
     Steps steps = steps_in(State::recovering);
     EXPECT_EQ(steps.listed({node(number)}), "inspect " + node(number) + " @a");
     EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
-    EXPECT_EQ(steps.listed({node(number)}), "remove_node " + node(number) + " @a, remove_parent");
+    EXPECT_EQ(steps.listed({node(number)}), "remove_node " + node(number) + " @a, remove_path");
   }
 }
 
@@ -210,7 +210,7 @@ TEST(AcquireCounterEnd, MarkerAtTheCounterEnd_IsClearedAfterTheDelay) {
       }
       EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
       EXPECT_EQ(steps.cleared(Status::ok), "list @a");
-      EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
+      EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_path");
       EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
     }
   }
@@ -233,7 +233,7 @@ TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(kFirstUnusableSequence.value);
   EXPECT_EQ(steps.counted(3), "list @a");
-  EXPECT_EQ(steps.listed({left, node(5), last}), "remove_node " + last + " @a, remove_parent");
+  EXPECT_EQ(steps.listed({left, node(5), last}), "remove_node " + last + " @a, remove_path");
   EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({left, node(5)}), "pause");
 }

@@ -80,7 +80,7 @@ TEST(AcquireFsmCrowd, WatchArmed_ReportsThatItWaited) {
 TEST(AcquireFsmCrowd, CreateOutcomeUnknown_StartsRecovery) {
   Steps steps(kNotCounting);
   steps.start();
-  EXPECT_EQ(steps.created(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.created(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.state(), State::proving);
 }
 

@@ -119,7 +119,7 @@ TEST(AcquireCount, CreateFails_RecoversWithoutTheCount) {
   Steps lost(kTwo);
   lost.start();
   lost.created(Status::unknown);
-  EXPECT_EQ(lost.listed(Status::unknown), "check_parent @a");
+  EXPECT_EQ(lost.listed(Status::unknown), "check_path @a");
   EXPECT_EQ(lost.checked(Status::ok), "list @a");
   EXPECT_EQ(lost.listed(kAlone, count_failed(Status::no_auth)), "inspect " + kOwn + " @a")
       << "the owner of a node does not depend on the count";

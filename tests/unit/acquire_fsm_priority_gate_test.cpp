@@ -44,7 +44,7 @@ Steps moving(const AcquireFsm::Policy& policy = kGated) {
 /// The reply to the move was lost, and a quorum operation has completed.
 Steps recovering(const AcquireFsm::Policy& policy = kGated) {
   Steps steps = moving(policy);
-  EXPECT_EQ(steps.moved(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.moved(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.state(), State::recovering);
   return steps;
@@ -123,7 +123,7 @@ TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
     const std::string effects = steps.moved(status);
     switch (status) {
       case Status::ok: break;  // above
-      case Status::unknown: EXPECT_EQ(effects, "check_parent @a"); break;
+      case Status::unknown: EXPECT_EQ(effects, "check_path @a"); break;
       case Status::session_ended:
       case Status::no_node: EXPECT_EQ(effects, "create id1.3"); break;
       case Status::throttled:
@@ -193,14 +193,14 @@ TEST(AcquireGate, OwnNodeDeletedDuringMove_HasNoEffect) {
   EXPECT_EQ(paused.checked(Status::throttled), "pause");
   EXPECT_EQ(paused.own_node_deleted(), "");
   EXPECT_EQ(paused.session_ended(), "") << "the next answer will say so";
-  EXPECT_EQ(paused.resume(), "check_parent @a");
+  EXPECT_EQ(paused.resume(), "check_path @a");
 }
 
 TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
   Steps steps = moving();
   EXPECT_EQ(steps.moved(kFirstUnusableSequence.value), "list @a");
   const std::string last = node(kFirstUnusableSequence.value);
-  EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_parent");
+  EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_path");
   EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.3");
   EXPECT_TRUE(steps.fsm().node().at_gate());
 }

@@ -16,7 +16,7 @@ const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
 TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.state(), State::proving);
   EXPECT_EQ(steps.checked(Status::ok, false), "list @a");
   EXPECT_EQ(steps.state(), State::recovering);
@@ -80,7 +80,7 @@ TEST(AcquireRecovery, NextCreate_HasAnotherAttemptId) {
   Steps steps = steps_in(State::inspecting);
   steps.inspected(data_of("other"));
   EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.1 @a, create id1.2");
-  EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "inspect lock-0000000005 @a");
@@ -94,7 +94,7 @@ TEST(AcquireRecovery, ParentMissing_NodeWasNotCreated) {
 
 TEST(AcquireRecovery, RecoveryReplyLost_RepeatsTheRequest) {
   Steps steps = steps_in(State::proving);
-  EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.checked(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed(Status::unknown), "list @a");
   EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @a");
@@ -105,7 +105,7 @@ TEST(AcquireRecovery, RecoveryReplyLost_RepeatsTheRequest) {
 TEST(AcquireRecovery, CreatedOnAnotherSession_RecoversOnThatSession) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(Status::unknown, kSessionB);
-  EXPECT_EQ(steps.counted(Status::ok), "check_parent @b");
+  EXPECT_EQ(steps.counted(Status::ok), "check_path @b");
   EXPECT_EQ(steps.checked(Status::ok), "list @b");
   EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @b");
   EXPECT_EQ(steps.inspected(data_of("id1.1"), kSessionB), "list @b");
@@ -189,7 +189,7 @@ TEST(AcquireOwnNode, DeletedBeforeTheCount_IsNotGranted) {
 
 TEST(AcquireOwnNode, DeletedWithoutANode_HasNoEffect) {
   for (const State state : {State::idle, State::enqueuing, State::making_parents, State::proving,
-                            State::recovering, State::inspecting, State::removing_parent}) {
+                            State::recovering, State::inspecting, State::removing_path}) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.own_node_deleted(), "") << to_string(state);
     EXPECT_EQ(steps.state(), state);

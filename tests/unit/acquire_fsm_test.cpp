@@ -213,13 +213,13 @@ std::string request_of(State state) {
   switch (state) {
     case State::enqueuing: return "create id1.2";
     case State::making_parents: return "create_parents";
-    case State::proving: return "check_parent @a";
+    case State::proving: return "check_path @a";
     case State::recovering:
     case State::listing: return "list @a";
     case State::inspecting: return "inspect lock-0000000005 @a";
     case State::arming: return "watch lock-0000000004 @a";
     case State::confirming: return "check_own @a";
-    case State::removing_parent: return "remove_parent";
+    case State::removing_path: return "remove_path";
     case State::draining: return "list";
     case State::marking: return "mark " + kOwnMarker + " @a";
     case State::clearing: return "clear delay-7000-70-0000000004 @a";
@@ -272,7 +272,7 @@ std::string fatal_for_caller(State state, Status status) {
 std::string expected(State state, Status status) {
   const bool needs_the_quorum = state == State::proving;
   switch (status) {
-    case Status::unknown: return state == State::enqueuing ? "check_parent @a" : request_of(state);
+    case Status::unknown: return state == State::enqueuing ? "check_path @a" : request_of(state);
     case Status::session_ended: return "create id1.2";
     case Status::throttled: return "pause";
     case Status::no_node:
@@ -291,7 +291,7 @@ std::string expected(State state, Status status) {
       return state == State::enqueuing ? "list" : fatal_for_caller(state, status);
     case Status::not_empty:
     case Status::bad_version:
-      return state == State::removing_parent ? "list" : fatal_for_caller(state, status);
+      return state == State::removing_path ? "list" : fatal_for_caller(state, status);
     default: return fatal_for_caller(state, status);
   }
 }
@@ -326,7 +326,7 @@ TEST(AcquireFsm, SessionEnded_FailsByPolicyOnlyIfNodeMayExist) {
   for (const State state : kAskingStates) {
     Steps steps = steps_in(state, {.queue_again = false});
     const bool never_was = state == State::enqueuing || state == State::making_parents ||
-                           state == State::removing_parent || state == State::draining;
+                           state == State::removing_path || state == State::draining;
     EXPECT_EQ(steps.answer(Status::session_ended),
               never_was ? "create id1.2" : failure(Errc::session_expired))
         << to_string(state);

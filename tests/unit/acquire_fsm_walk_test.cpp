@@ -106,13 +106,13 @@ void Walk::take(const AcquireEffect& effect) {
       submit(effect);
       break;
     case Kind::create_parents:
-    case Kind::check_parent:
+    case Kind::check_path:
     case Kind::list:
     case Kind::create_count:
     case Kind::inspect:
     case Kind::mark:
     case Kind::check_own:
-    case Kind::remove_parent: submit(effect); break;
+    case Kind::remove_path: submit(effect); break;
     case Kind::clear: check_clear(effect); break;
     case Kind::delay: check_delay(); break;
     case Kind::watch:

@@ -24,7 +24,7 @@ TEST(AcquireWithdrawal, WithdrawnInEveryState_HasItsEffect) {
       case State::granted: at_once = false; break;  // too late: the grant must be released
       case State::enqueuing:
       case State::making_parents:
-      case State::removing_parent:
+      case State::removing_path:
       case State::draining:
       case State::proving:
       case State::recovering:
@@ -100,8 +100,8 @@ TEST(AcquireWithdrawal, CreateFailsAfterWithdrawal_EndsWithoutAnError) {
 TEST(AcquireWithdrawal, CreateReplyLost_FindsAndRemovesNode) {
   Steps steps = steps_in(State::enqueuing);
   steps.withdraw();
-  EXPECT_EQ(steps.answer(Status::unknown), "check_parent @a");
-  EXPECT_EQ(steps.checked(Status::unknown), "check_parent @a");
+  EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
+  EXPECT_EQ(steps.checked(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.checked(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({kOwn, node(4)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
@@ -153,7 +153,7 @@ TEST(AcquireWithdrawal, PausedWithUnknownNode_ContinuesTheSearch) {
 }
 
 TEST(AcquireWithdrawal, WithdrawnWithoutANode_NextReplyEnds) {
-  for (const State state : {State::making_parents, State::removing_parent, State::draining}) {
+  for (const State state : {State::making_parents, State::removing_path, State::draining}) {
     for (const Status status : {Status::ok, Status::no_node, Status::not_empty, Status::no_auth,
                                 Status::session_ended, Status::unknown, Status::throttled}) {
       Steps steps = steps_in(state);

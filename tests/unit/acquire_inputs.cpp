@@ -217,7 +217,7 @@ bool awaits(const AcquireFsm& fsm, std::string_view reply) {
     case State::confirming:
     case State::marking:
     case State::clearing:
-    case State::removing_parent: return reply == "on_done";
+    case State::removing_path: return reply == "on_done";
     case State::recovering:
     case State::listing:
     case State::draining: return reply == "on_listed";

@@ -65,14 +65,14 @@ constexpr std::string_view to_string(Kind kind) {
     case Kind::create: return "create";
     case Kind::move: return "move";
     case Kind::create_parents: return "create_parents";
-    case Kind::check_parent: return "check_parent";
+    case Kind::check_path: return "check_path";
     case Kind::list: return "list";
     case Kind::create_count: return "create_count";
     case Kind::inspect: return "inspect";
     case Kind::watch: return "watch";
     case Kind::unwatch: return "unwatch";
     case Kind::check_own: return "check_own";
-    case Kind::remove_parent: return "remove_parent";
+    case Kind::remove_path: return "remove_path";
     case Kind::remove_node: return "remove_node";
     case Kind::mark: return "mark";
     case Kind::clear: return "clear";
@@ -256,7 +256,7 @@ class Steps {
       case State::moving: return moved(status, kSessionA, detail);
       case State::creating_count: return count_created(status, detail);
       case State::arming: return watched(status, detail);
-      case State::removing_parent: return parent_removed(status, detail);
+      case State::removing_path: return parent_removed(status, detail);
       case State::marking: return marked(status, true, detail);
       case State::clearing: return cleared(status, detail);
       case State::idle:
@@ -315,7 +315,7 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       steps.created(5);
       steps.counted(1, state == State::granted);
       break;
-    case State::removing_parent:
+    case State::removing_path:
       steps.created(kFirstUnusableSequence.value);
       steps.counted(1);
       break;
@@ -340,23 +340,23 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
 }
 
 inline constexpr State kAllStates[] = {
-    State::idle,       State::enqueuing, State::making_parents,  State::proving, State::recovering,
-    State::inspecting, State::listing,   State::arming,          State::waiting, State::confirming,
-    State::pausing,    State::granted,   State::removing_parent, State::ended,   State::marking,
+    State::idle,       State::enqueuing, State::making_parents, State::proving, State::recovering,
+    State::inspecting, State::listing,   State::arming,         State::waiting, State::confirming,
+    State::pausing,    State::granted,   State::removing_path,  State::ended,   State::marking,
     State::delaying,   State::clearing,  State::draining};
 
 /// Returns whether the state awaits on_done().
 constexpr bool awaits_done(State state) {
   return state == State::making_parents || state == State::proving ||
          state == State::creating_count || state == State::confirming || state == State::marking ||
-         state == State::clearing || state == State::removing_parent;
+         state == State::clearing || state == State::removing_path;
 }
 
 /// The states with an outstanding request.
 inline constexpr State kAskingStates[] = {
-    State::enqueuing,       State::making_parents, State::proving,  State::recovering,
-    State::inspecting,      State::listing,        State::arming,   State::confirming,
-    State::removing_parent, State::marking,        State::clearing, State::draining};
+    State::enqueuing,     State::making_parents, State::proving,  State::recovering,
+    State::inspecting,    State::listing,        State::arming,   State::confirming,
+    State::removing_path, State::marking,        State::clearing, State::draining};
 
 constexpr std::string_view to_string(State state) {
   switch (state) {
@@ -376,7 +376,7 @@ constexpr std::string_view to_string(State state) {
     case State::marking: return "marking";
     case State::delaying: return "delaying";
     case State::clearing: return "clearing";
-    case State::removing_parent: return "removing_parent";
+    case State::removing_path: return "removing_path";
     case State::draining: return "draining";
     case State::granted: return "granted";
     case State::ended: return "ended";

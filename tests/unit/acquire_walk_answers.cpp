@@ -41,9 +41,9 @@ void Walk::answer() {
     case Kind::clear: return answer_clear(request, status);
     case Kind::inspect: return answer_inspect(request, status);
     case Kind::watch: return answer_watch(request, status);
-    case Kind::check_parent:
+    case Kind::check_path:
     case Kind::check_own: return answer_check(request, status);
-    case Kind::remove_parent: return answer_remove_parent(request, status);
+    case Kind::remove_path: return answer_remove_parent(request, status);
     default: return blame("no request");
   }
 }
@@ -257,7 +257,7 @@ void Walk::answer_watch(const AcquireEffect& request, Status status) {
 }
 
 void Walk::answer_check(const AcquireEffect& request, Status status) {
-  const bool proves = request.kind == Kind::check_parent;
+  const bool proves = request.kind == Kind::check_path;
   const bool there = proves ? parent_ : find_own() != nodes_.end();
   if (status == Status::ok && !there) status = Status::no_node;
   if (proves && status != Status::ok && status != Status::no_node) fate_open_ = true;

@@ -64,7 +64,7 @@ TEST(ClientCore, LateReply_CanBeTheLastUser) {
   auto busy = std::make_unique<EngineLock>(path_lock->entry());  // blocks the reply
   core->coordinator().submit({.operation = client::request::Check{"/"}},
                              [weak = std::weak_ptr(path_lock)](const client::Reply&) {
-                               if (const auto found = weak.lock()) found->settle();
+                               if (const auto found = weak.lock()) found->check_clocks();
                              });
   core.reset();
   ASSERT_TRUE(eventually([&] { return path_lock.use_count() == 2; }));

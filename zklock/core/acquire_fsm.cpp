@@ -52,7 +52,7 @@ const AcquireFsm::StateFacts& AcquireFsm::facts_of(AcquireState state) noexcept 
       {marking,         Reply::done,      Znode::in_queue,  Ends::now,   &M::after_marking},
       {delaying,        Reply::none,      Znode::exists,    Ends::now},
       {clearing,        Reply::done,      Znode::exists,    Ends::now,   &M::after_clearing},
-      {removing_parent, Reply::done,      Znode::none,      Ends::later, &M::after_removing_parent},
+      {removing_path, Reply::done,      Znode::none,      Ends::later, &M::after_removing_path},
       {draining,        Reply::listed,    Znode::none,      Ends::later, &M::after_draining},
       {granted,         Reply::none,      Znode::in_queue,  Ends::never},
       {ended,           Reply::none,      Znode::none,      Ends::never},
@@ -94,7 +94,7 @@ AcquireEffects AcquireFsm::enter(AcquireState next, Input&& in) {
       effects.push_back(effect(Kind::create, attempt_.text()));
       break;
     case making_parents: effects.push_back({.kind = Kind::create_parents}); break;
-    case proving: effects.push_back(effect(Kind::check_parent)); break;
+    case proving: effects.push_back(effect(Kind::check_path)); break;
     case recovering:
     case listing: effects.push_back(effect(Kind::list)); break;
     case inspecting: effects.push_back(effect(Kind::inspect, rare_->candidates.back().text)); break;
@@ -122,8 +122,8 @@ AcquireEffects AcquireFsm::enter(AcquireState next, Input&& in) {
     case clearing:
       effects.push_back(effect(Kind::clear, delay_markers().orphans.back().name));
       break;
-    case removing_parent:
-      effects.push_back({.kind = Kind::remove_parent});
+    case removing_path:
+      effects.push_back({.kind = Kind::remove_path});
       if (in.recreates_count) effects.back().text = kCountNode;
       break;
     case draining: effects.push_back({.kind = Kind::list}); break;

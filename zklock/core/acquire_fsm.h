@@ -147,7 +147,7 @@ class AcquireFsm {
   AcquireState after_confirming(Input& in);
   AcquireState after_marking(Input& in);
   AcquireState after_clearing(Input& in);
-  AcquireState after_removing_parent(Input& in);
+  AcquireState after_removing_path(Input& in);
   AcquireState after_draining(Input& in);
   AcquireState not_created(Input& in);
   AcquireState number_unusable(Input& in);

@@ -320,14 +320,14 @@ AcquireState AcquireFsm::after_moving(Input& in) {
 
 /// A recreated path starts its counter at 0; the tokens go on rising.
 AcquireState AcquireFsm::number_unusable(Input& in) {
-  if (++path_recreations_ <= kMaxPathRecreations) return removing_parent;
+  if (++path_recreations_ <= kMaxPathRecreations) return removing_path;
   return fail(in, Errc::sequence_exhausted,
               "the sequence counter is still exhausted after " +
                   std::to_string(kMaxPathRecreations) +
                   " attempts to recreate the path; delete the path when no contender waits");
 }
 
-AcquireState AcquireFsm::after_removing_parent(Input& in) {
+AcquireState AcquireFsm::after_removing_path(Input& in) {
   if (ending_) return ended;
   if (in.status == ok || in.status == no_node || in.status == session_ended) return enqueuing;
   return in.status == not_empty || in.status == bad_version ? draining : failed(in);
@@ -345,7 +345,7 @@ AcquireState AcquireFsm::after_draining(Input& in) {
     return fail(in, Errc::node_exists, taken_cause(next));
   }
   in.recreates_count = children.size() == 1 && children.front() == kCountNode;
-  if (children.empty() || in.recreates_count) return removing_parent;
+  if (children.empty() || in.recreates_count) return removing_path;
   if (std::ranges::any_of(children, ends_by_itself)) return policy_.wait ? pausing : ended;
   // Only a contender that has a znode clears them.
   if (!core::orphans(children).empty()) return enqueuing;

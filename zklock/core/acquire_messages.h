@@ -84,7 +84,7 @@ struct AcquireEffect {
     /// In one transaction: delete its own znode and create one with the attempt `text` in its data.
     move,
     create_parents,
-    check_parent,  ///< quorum check of the lock path
+    check_path,    ///< quorum check of the lock path
     list,          ///< list; with a shared count, then get kCountNode
     create_count,  ///< create the child kCountNode with data `text`
     inspect,       ///< get the child `text`
@@ -93,7 +93,7 @@ struct AcquireEffect {
     check_own,     ///< quorum check of its own znode and czxid
     /// Delete the lock path, which must have no child except kCountNode. If `text` is not empty, it
     /// is kCountNode: delete and recreate that child and the path, in one transaction.
-    remove_parent,
+    remove_path,
     /// Delete the children `text` and `sibling` (if not empty) in the background. Repeat this until
     /// it is confirmed. If `reads_first` is set, read the znode first: it may be another
     /// contender's.

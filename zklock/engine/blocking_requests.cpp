@@ -52,49 +52,50 @@ class Round {
 
 /// Cancels the timer and the requests when round_trip() returns or throws.
 struct Cleanup {
-  EngineContext& core;
+  EngineContext& context;
   client::TimerId timer;
   std::vector<client::RequestId> requests;
   ~Cleanup() {
-    core.scheduler().cancel(timer);
-    for (const auto id : requests) core.coordinator().cancel_unsent(id);
+    context.scheduler().cancel(timer);
+    for (const auto id : requests) context.coordinator().cancel_unsent(id);
   }
 };
 
 }  // namespace
 
-Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit) {
+Deadline round_trip_deadline(EngineContext& context, const TimeLimit& limit) {
   if (!limit.deadline().is_never()) return limit.deadline();
-  return Deadline::after(core.scheduler().now(), core.settings().connection_timeout);
+  return Deadline::after(context.scheduler().now(), context.settings().connection_timeout);
 }
 
-std::string no_reply_text(EngineContext& core, core::Instant began) {
-  const core::Duration waited = core.scheduler().now() - began;
-  const std::string problem = core.coordinator().connection_problem();
+std::string no_reply_text(EngineContext& context, core::Instant began) {
+  const core::Duration waited = context.scheduler().now() - began;
+  const std::string problem = context.coordinator().connection_problem();
   if (!problem.empty()) return core::no_server_answered(waited, problem);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
   return "no reply within " + std::to_string(ms) + " ms";
 }
 
-std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
+std::optional<std::vector<client::Reply>> round_trip(EngineContext& context, Deadline limit,
                                                      std::vector<client::Operation> operations,
                                                      const OnReply& on_reply,
                                                      client::SessionId session) {
   if (operations.empty()) return std::vector<client::Reply>{};
   const auto round = std::make_shared<Round>(operations.size());
-  Cleanup cleanup{core, core.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
+  Cleanup cleanup{
+      context, context.scheduler().at(limit.at(), [round] { round->time_is_up(); }), {}};
   // The coordinator answers not_connected at wanted_since plus the connection timeout: at `limit`.
-  const auto wanted_since = limit.at() - core.settings().connection_timeout;
+  const auto wanted_since = limit.at() - context.settings().connection_timeout;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     cleanup.requests.push_back(
-        core.coordinator().submit({.operation = std::move(operations[i]),
-                                   .session = session,
-                                   .fail_if_disconnected = session != client::SessionId{},
-                                   .wanted_since = wanted_since},
-                                  [round, i, on_reply](client::Reply reply) {
-                                    if (on_reply) on_reply(reply);
-                                    round->arrived(i, std::move(reply));
-                                  }));
+        context.coordinator().submit({.operation = std::move(operations[i]),
+                                      .session = session,
+                                      .fail_if_disconnected = session != client::SessionId{},
+                                      .wanted_since = wanted_since},
+                                     [round, i, on_reply](client::Reply reply) {
+                                       if (on_reply) on_reply(reply);
+                                       round->arrived(i, std::move(reply));
+                                     }));
   }
   return round->wait();
 }

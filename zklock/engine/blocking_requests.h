@@ -17,11 +17,11 @@ namespace zklock::detail {
 
 /// Returns the deadline of `limit`. If `limit` has none, returns ClientOptions::connection_timeout
 /// from now.
-Deadline round_trip_deadline(EngineContext& core, const TimeLimit& limit);
+Deadline round_trip_deadline(EngineContext& context, const TimeLimit& limit);
 
 /// Returns the cause of Error(not_connected) for a call that began at `began`, and had no reply
 /// before its deadline.
-std::string no_reply_text(EngineContext& core, core::Instant began);
+std::string no_reply_text(EngineContext& context, core::Instant began);
 
 /// Called for each reply when it arrives. It may change the reply.
 using OnReply = std::function<void(client::Reply&)>;
@@ -34,7 +34,7 @@ using OnReply = std::function<void(client::Reply&)>;
 /// see client::Request. REQUIRES: no request has a watch; `on_reply` does not block.
 ///
 /// Thread-safety: any thread may call it.
-std::optional<std::vector<client::Reply>> round_trip(EngineContext& core, Deadline limit,
+std::optional<std::vector<client::Reply>> round_trip(EngineContext& context, Deadline limit,
                                                      std::vector<client::Operation> operations,
                                                      const OnReply& on_reply = {},
                                                      client::SessionId session = {});

@@ -104,9 +104,9 @@ void ClientCore::deletion_refused(const std::string& path, const std::string& no
 
 // One at a time, so that a client with many paths does not read many queues at once.
 bool ClientCore::describe_wait(const core::LockPath& path) {
-  if (describes_wait_.exchange(true)) return false;
+  if (is_describing_.exchange(true)) return false;
   std::shared_ptr<void> turn(nullptr,
-                             [this, self = shared_from_this()](void*) { describes_wait_ = false; });
+                             [this, self = shared_from_this()](void*) { is_describing_ = false; });
   detail::describe_wait(find(path.str()), std::move(turn));
   return true;
 }
@@ -164,7 +164,7 @@ Subscription ClientCore::add_listener(std::function<void(ConnectionState)> liste
 }
 
 bool ClientCore::flush(Deadline deadline) {
-  for (const auto& path_lock : path_locks()) path_lock->settle();
+  for (const auto& path_lock : path_locks()) path_lock->check_clocks();
   BackgroundWork::Id newest{};
   {
     const EngineLock lock({*this});

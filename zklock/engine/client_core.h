@@ -74,7 +74,7 @@ class ClientCore final : public EngineContext, public client::SessionObserver {
                         const std::string& cause) override;
 
   Listeners<ConnectionState> listeners_;
-  std::atomic<bool> describes_wait_{false};
+  std::atomic<bool> is_describing_{false};
 
   // guarded by the engine mutex
   client::Condition changed_;  ///< for connected_, refused_, close_done_, closed()

@@ -78,7 +78,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
     return calls_.empty() ? nullptr : calls_.front().get();
   }
   /// See Line::count_ahead_of().
-  std::size_t members_ahead() const { return node_->count_ahead_of(*this); }
+  std::size_t count_ahead() const { return node_->count_ahead_of(*this); }
   /// Returns the owner under which the path lock registers this contender.
   const Owner& key() const noexcept { return key_; }
   /// Calls check_validity(). If the hold is still valid, reports LockEvent::Kind::expiring when

@@ -80,7 +80,7 @@ void Contender::give_count(PendingAcquire& call) {
   call.complete({.contender = self});
   ownership_.add(call.kind());
   const std::uint64_t thread = call.reentrant_thread();
-  if (thread != 0) path_->locked(thread, {self, grant_.get()});
+  if (thread != 0) path_->on_locked(thread, {self, grant_.get()});
 }
 
 void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {

@@ -34,7 +34,7 @@ class CreateLimiter {
   template <class LetThrough>
   [[nodiscard]] bool enter(std::uint64_t number, LetThrough let_through) {
     if (in_flight_ == at_once_) {
-      line_.emplace(number, std::move(let_through));
+      waiting_.emplace(number, std::move(let_through));
       return false;
     }
     ++in_flight_;
@@ -43,22 +43,22 @@ class CreateLimiter {
   /// A lock node returns its slot, even if it could not send. Lets waiting lock nodes through.
   void return_slot() {
     --in_flight_;
-    while (in_flight_ < at_once_ && !line_.empty()) {
-      const auto next = line_.extract(line_.begin());
+    while (in_flight_ < at_once_ && !waiting_.empty()) {
+      const auto next = waiting_.extract(waiting_.begin());
       ++in_flight_;
       next.mapped()();
     }
   }
-  /// Removes a lock node from the line. Returns false if it is not in the line.
-  bool withdraw(std::uint64_t number) { return line_.erase(number) > 0; }
-  /// Empties the line: no waiting lock node is let through any more.
-  void close() noexcept { line_.clear(); }
+  /// Removes a lock node. Returns false if it does not wait here.
+  bool withdraw(std::uint64_t number) { return waiting_.erase(number) > 0; }
+  /// Forgets the waiting lock nodes: none is let through any more.
+  void close() noexcept { waiting_.clear(); }
 
  private:
   const std::size_t at_once_;
   std::size_t in_flight_ = 0;
   /// `let_through` of the waiting lock nodes. Empty while fewer than at_once_ are in flight.
-  std::map<std::uint64_t, std::function<void()>> line_;
+  std::map<std::uint64_t, std::function<void()>> waiting_;
 };
 
 }  // namespace zklock::detail

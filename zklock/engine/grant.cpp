@@ -58,17 +58,17 @@ void HoldLimitTimer::stop() noexcept {
 
 // ---- Grant --------------------------------------------------------------------------------------
 
-Grant::Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+Grant::Grant(EngineContext& context, const LockEventReporter& reporter, Terms terms,
              std::function<void()> look)
-    : core_(core),
+    : context_(context),
       reporter_(reporter),
       terms_(std::move(terms)),
-      limit_timer_(core.scheduler(), terms_.limit, std::move(look)) {
+      limit_timer_(context.scheduler(), terms_.limit, std::move(look)) {
   reporter_.report(LockEvent::Kind::acquired, token());
 }
 
 bool Grant::check_lease() const noexcept {
-  return terms_.lease->check(core_.scheduler().now());
+  return terms_.lease->check(context_.scheduler().now());
 }
 
 bool Grant::check_valid(core::Instant now) const noexcept {
@@ -76,8 +76,8 @@ bool Grant::check_valid(core::Instant now) const noexcept {
 }
 
 HoldState Grant::state() const noexcept {
-  if (core_.forked() || !check_held()) return HoldState::lost;
-  return core_.keeper().is_connected() ? HoldState::held : HoldState::suspended;
+  if (context_.forked() || !check_held()) return HoldState::lost;
+  return context_.keeper().is_connected() ? HoldState::held : HoldState::suspended;
 }
 
 LeaseClock::time_point Grant::valid_until() const noexcept {
@@ -93,7 +93,7 @@ std::optional<LossReason> Grant::loss_reason() const noexcept {
 }
 
 LossReason Grant::reason_of_lapse() const noexcept {
-  return check_lease() ? LossReason::max_hold : core_.keeper().reason_of_lapse(session());
+  return check_lease() ? LossReason::max_hold : context_.keeper().reason_of_lapse(session());
 }
 
 LossReason Grant::record_loss(LossReason why) const noexcept {
@@ -108,12 +108,12 @@ std::stop_token Grant::loss_token() const {
 }
 
 void Grant::look_at_the_clock() noexcept {
-  if (limit_timer_.take_warning(core_.scheduler().now()))
+  if (limit_timer_.take_warning(context_.scheduler().now()))
     reporter_.report(LockEvent::Kind::expiring, token());
 }
 
 void Grant::on_suspended() noexcept {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   if (!check_valid()) return;  // its loss is reported in a moment
   suspended_reported_ = true;
   reporter_.report(LockEvent::Kind::suspended, token());
@@ -125,7 +125,7 @@ void Grant::on_resumed() noexcept {
 }
 
 std::stop_source Grant::on_release_requested() {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   reporter_.report(LockEvent::Kind::release_requested, token());
   return release_request_.get();
 }
@@ -142,7 +142,7 @@ void Grant::release() noexcept {
 }
 
 void Grant::end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   over_.store(true);
   limit_timer_.stop();
   reporter_.report(kind, token(), 0, reason);

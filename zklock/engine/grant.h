@@ -83,7 +83,7 @@ class Grant {
   /// Begins the hold and reports LockEvent::Kind::acquired. `look` is called when the clock has to
   /// be read: when LockEvent::Kind::expiring is due, and when the limit ends. It must call
   /// Contender::look_at_the_clock(). Without a limit it can be empty.
-  Grant(EngineContext& core, const LockEventReporter& reporter, Terms terms,
+  Grant(EngineContext& context, const LockEventReporter& reporter, Terms terms,
         std::function<void()> look);
 
   FencingToken token() const noexcept { return terms_.token; }
@@ -151,14 +151,14 @@ class Grant {
 
  private:
   static constexpr int kNotLost = -1;
-  bool check_valid() const noexcept { return check_valid(core_.scheduler().now()); }
+  bool check_valid() const noexcept { return check_valid(context_.scheduler().now()); }
   /// Returns why check_valid() returns false. REQUIRES: it does so.
   LossReason reason_of_lapse() const noexcept;
   /// Returns the first reason that was recorded.
   LossReason record_loss(LossReason why) const noexcept;
   void end(LockEvent::Kind kind, std::optional<LossReason> reason) noexcept;
 
-  EngineContext& core_;
+  EngineContext& context_;
   const LockEventReporter& reporter_;
   const Terms terms_;
   mutable HoldLimitTimer limit_timer_;

@@ -35,18 +35,18 @@ PathQueue& Line::path() const noexcept {
 // ---- contenders arrive and leave ----------------------------------------------------------------
 
 // Behind an idle lock node, earlier contenders wait for the count and must not be overtaken.
-bool Line::takes(bool waits) const noexcept {
+bool Line::accepts(bool waits) const noexcept {
   return !waits || policy_.batch > 1 || node_.is_idle();
 }
 
 void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
-  assert(takes(contender->waits()));
+  assert(accepts(contender->waits()));
   const bool may_be_next = node_.is_idle() && behind_.empty();
   if (!may_be_next && !contender->waits()) return contender->on_ended();
   behind_.push_back({contender, caller});
   may_listen_ |= contender->has_listener();
   if (may_be_next && may_serve_idle()) return serve_idle();
-  behind_.back().caller.name_thread();
+  behind_.back().caller.record_thread_name();
   notify_positions(behind_.size() - 1);
   count_if_due();
 }
@@ -135,7 +135,7 @@ bool Line::may_idle() const {
 void Line::grant_next() {
   const core::Instant now = path().context().scheduler().now();
   if (!node_.lease()->check(now)) {
-    behind_.front().caller.name_thread();  // admit() has not, and a znode is made for it
+    behind_.front().caller.record_thread_name();  // admit() has not, and a znode is made for it
     return node_.remove(LockNode::RemovalCause::lapse_without_holder);
   }
   if (node_.is_idle() && arrivals_armed_) budget_.on_watched_grant();

@@ -107,9 +107,9 @@ class Line {
   Line& operator=(const Line&) = delete;
 
   /// Returns whether an arriving contender joins this line. `waits`: false for a single attempt.
-  bool takes(bool waits) const noexcept;
+  bool accepts(bool waits) const noexcept;
   /// Adds a contender that begins to wait. If it is a single attempt that ends without a grant,
-  /// calls its on_ended(). REQUIRES: takes() returns true.
+  /// calls its on_ended(). REQUIRES: accepts() returns true.
   void admit(const std::shared_ptr<Contender>& contender, const Caller& caller);
   /// Removes a contender that stops waiting. Returns false if it is not behind the lock node.
   bool leave(const Contender& contender);

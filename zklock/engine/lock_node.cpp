@@ -19,8 +19,8 @@ std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathQueu
                                                   const core::AcquireFsm::Policy& policy,
                                                   core::CohortPolicy cohort_policy) {
   auto shared = find_shared(*path, policy, cohort_policy);
-  if (shared && shared->line()->takes(policy.wait)) return shared;
-  caller.name_thread();
+  if (shared && shared->line()->accepts(policy.wait)) return shared;
+  caller.record_thread_name();
   return std::make_shared<LockNode>(path, std::move(caller), policy, cohort_policy);
 }
 
@@ -56,15 +56,14 @@ void LockNode::carry_out(Effect effect) {
     case Effect::Kind::create: return create(std::move(effect.text), context().scheduler().now());
     case Effect::Kind::move: return move(effect.text);
     case Effect::Kind::create_parents: return create_parents();
-    case Effect::Kind::check_parent: return check_parent(effect.session);
+    case Effect::Kind::check_path: return check_path(effect.session);
     case Effect::Kind::check_own: return check_own(effect.session);
     case Effect::Kind::list: return list(effect.session);
     case Effect::Kind::create_count: return create_count(effect);
     case Effect::Kind::inspect: return inspect(effect);
     case Effect::Kind::watch: return watch_predecessor(effect);
     case Effect::Kind::unwatch: return watches_.unwatch_predecessors();
-    case Effect::Kind::remove_parent:
-      return effect.text.empty() ? remove_parent() : recreate_path();
+    case Effect::Kind::remove_path: return effect.text.empty() ? remove_path() : recreate_path();
     case Effect::Kind::remove_node: return remove_node(effect);
     case Effect::Kind::mark: return mark(effect);
     case Effect::Kind::clear: return clear(effect);
@@ -106,14 +105,15 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
       on_reply([counts, makes_path](LockNode& p, const auto& r) {
         p.path_->record_create(r, makes_path);
         if (r.status == Status::ok) p.node_made();
-        p.made_at_ = r.sent_at;  // even if the outcome is unknown: inspected() may find the znode
+        p.made_at_ =
+            r.sent_at;  // even if the outcome is unknown: on_inspected() may find the znode
         p.queued_ms_ = r.created_ms;
         const auto answer = p.answer_of(r);
         // Only a znode that is first by its number is granted without the count.
         auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
         if (!counts) return effects;
         assert(r.parent || r.status != Status::ok);
-        return p.counted(r.parent ? *r.parent : r);
+        return p.on_counted(r.parent ? *r.parent : r);
       }));
   if (makes_path) path_->record_path_exists();
   if (lists) list({});
@@ -141,7 +141,7 @@ void LockNode::node_made() {
   path_->node_made();
 }
 
-core::AcquireEffects LockNode::counted(const client::Reply& parent) {
+core::AcquireEffects LockNode::on_counted(const client::Reply& parent) {
   path_->record_stat(parent);
   return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
                          update_lease());

@@ -271,21 +271,21 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   bool enter_create_limiter();
   void drop_unsent();
   void create_parents();
-  void check_parent(SessionId session);
-  void remove_parent();
+  void check_path(SessionId session);
+  void remove_path();
   void create_count(const Effect& effect);
   void inspect(const Effect& effect);
   void remove_node(const Effect& effect);
   void node_made();
   /// `parent`: the stat of the lock path after the create, or a failed reply.
-  core::AcquireEffects counted(const client::Reply& parent);
+  core::AcquireEffects on_counted(const client::Reply& parent);
   void move(const std::string& attempt);
   /// If a grant is possible, sets lease() to the lease of `session`, and returns true. The lease
   /// must suffice for a grant, and there must be a contender in the lock node.
   bool update_lease(SessionId session);
   bool update_lease() { return update_lease(fsm_.node().session()); }
   core::CreatedAnswer answer_of(const client::Reply& created);
-  core::AcquireEffects inspected(const client::Reply& reply);
+  core::AcquireEffects on_inspected(const client::Reply& reply);
   void check_own(SessionId session);
   /// Returns the status of `reply` for the machine. Unless the acquire is a single attempt,
   /// `throttled` replaces `not_connected`, so that the machine repeats the request. Only a request
@@ -295,7 +295,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void recreate_path();
   void list(SessionId session);
-  core::AcquireEffects listed(const client::Reply& queue, const client::Reply& count);
+  core::AcquireEffects on_listed(const client::Reply& queue, const client::Reply& count);
   std::string count_path() const;
   void watch_predecessor(const Effect& effect);
   void pause();

@@ -19,11 +19,11 @@ void LockNode::create_parents() {
                       }));
 }
 
-void LockNode::check_parent(SessionId session) {
+void LockNode::check_path(SessionId session) {
   submit(request::Check{path_->path().str()}, session, on_done());
 }
 
-void LockNode::remove_parent() {
+void LockNode::remove_path() {
   create_id_ = submit(request::Delete{path_->path().str()}, {}, on_done());
 }
 
@@ -53,16 +53,16 @@ void LockNode::recreate_path() {
 void LockNode::list(SessionId session) {
   const std::string& path = path_->path().str();
   if (!fsm_.present_rule().shares_count()) {
-    const auto list =
-        submit(request::ListChildren{path}, session,
-               on_reply([](LockNode& p, const auto& r) { return p.listed(r, client::Reply{}); }));
+    const auto list = submit(
+        request::ListChildren{path}, session,
+        on_reply([](LockNode& p, const auto& r) { return p.on_listed(r, client::Reply{}); }));
     if (session == SessionId{}) list_id_ = list;
     return;
   }
   const auto [list, count] = client::submit_then_get(
       context().coordinator(), request::ListChildren{path}, count_path(), session,
       on_reply([](LockNode& p, const auto& queue, const auto& counted) {
-        return p.listed(queue, counted);
+        return p.on_listed(queue, counted);
       }),
       wanted_since_);
   if (session != SessionId{}) return;
@@ -70,7 +70,7 @@ void LockNode::list(SessionId session) {
   count_id_ = count;
 }
 
-core::AcquireEffects LockNode::listed(const client::Reply& queue, const client::Reply& count) {
+core::AcquireEffects LockNode::on_listed(const client::Reply& queue, const client::Reply& count) {
   path_->record_stat(queue);
   auto effects = fsm_.on_listed({status_without_session(queue),
                                  queue.token,
@@ -95,10 +95,10 @@ void LockNode::create_count(const Effect& effect) {
 
 void LockNode::inspect(const Effect& effect) {
   submit(request::Get{path_->path().child(effect.text)}, effect.session,
-         on_reply([](LockNode& p, const auto& r) { return p.inspected(r); }));
+         on_reply([](LockNode& p, const auto& r) { return p.on_inspected(r); }));
 }
 
-core::AcquireEffects LockNode::inspected(const client::Reply& reply) {
+core::AcquireEffects LockNode::on_inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
   // A move keeps the time of the first znode.

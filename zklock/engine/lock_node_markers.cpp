@@ -54,7 +54,7 @@ void LockNode::clear(const Effect& effect) {
   const std::string marker = path_->path().child(effect.text);
   submit(while_queued(request::write::Remove{marker}), effect.session,
          under_lock(weak_from_this(), [this, marker](const client::Reply& r) {
-           if (r.status == core::Status::ok) context().delay_marker_clock().forget(marker);
+           if (r.status == core::Status::ok) context().delay_marker_times().forget(marker);
            run(fsm_.on_done({r.status, r.detail}));
          }));
 }
@@ -65,7 +65,7 @@ void LockNode::delay() {
   core::Instant due = now;
   for (const core::DelayMarker& orphan : fsm_.delay_markers().orphans) {
     const std::string marker = path_->path().child(orphan.name);
-    due = std::max(due, context().delay_marker_clock().first_seen(marker, now) + orphan.length);
+    due = std::max(due, context().delay_marker_times().first_seen(marker, now) + orphan.length);
   }
   if (due <= now) return run(fsm_.on_delay_over());
   if (!fsm_.policy().wait) return run(fsm_.withdraw());

@@ -8,11 +8,10 @@
 
 namespace zklock::detail {
 
-void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task) {
-  PathContext& context = *path;
-  context.after_unlock([path = std::move(path), task = std::move(task)] {
-    EngineContext& core = path->context();
-    post_or_run(core.shared_from_this(), core.losses(), task);
+void post_after_unlock(const std::shared_ptr<PathContext>& path, std::function<void()> task) {
+  path->after_unlock([path, task = std::move(task)] {
+    EngineContext& context = path->context();
+    post_or_run(context.shared_from_this(), context.losses(), task);
   });
 }
 
@@ -24,13 +23,14 @@ LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_
       delete_node_(std::move(delete_node)) {}
 
 void LossNotification::start() {
-  EngineContext& core = path_->context();
-  callback_.since = core.scheduler().now();
-  core.records().callbacks.add(callback_);
+  EngineContext& context = path_->context();
+  callback_.since = context.scheduler().now();
+  context.records().callbacks.add(callback_);
   if (delete_node_) {
-    work_ = core.work().begin();
-    limit_timer_ = core.scheduler().at(core.scheduler().now() + core.settings().loss_callback_limit,
-                                       under_lock(shared_from_this(), [this] { delete_node(); }));
+    work_ = context.work().begin();
+    limit_timer_ =
+        context.scheduler().at(context.scheduler().now() + context.settings().loss_callback_limit,
+                               under_lock(shared_from_this(), [this] { delete_node(); }));
   }
   post_after_unlock(path_, [self = shared_from_this()] { self->run(); });
 }

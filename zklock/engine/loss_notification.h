@@ -15,7 +15,7 @@ namespace zklock::detail {
 
 /// Makes a loss thread (EngineContext::losses()) run `task` after the EngineLock has ended. The
 /// user's callbacks in `task` may block, and may call the user's lock object.
-void post_after_unlock(std::shared_ptr<PathContext> path, std::function<void()> task);
+void post_after_unlock(const std::shared_ptr<PathContext>& path, std::function<void()> task);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
 /// If the znode still exists, it is deleted after them, at the latest after the limit

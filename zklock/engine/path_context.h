@@ -32,20 +32,20 @@ struct AcquireRequest;
 /// mutex is held.
 class PathContext : public EngineLock::State, public std::enable_shared_from_this<PathContext> {
  public:
-  PathContext(std::shared_ptr<EngineContext> core, core::LockPath path)
-      : core_(std::move(core)), path_(std::move(path)) {}
+  PathContext(std::shared_ptr<EngineContext> context, core::LockPath path)
+      : context_(std::move(context)), path_(std::move(path)) {}
   PathContext(const PathContext&) = delete;
   PathContext& operator=(const PathContext&) = delete;
   virtual ~PathContext() = default;
 
-  EngineContext& context() const noexcept { return *core_; }
+  EngineContext& context() const noexcept { return *context_; }
   const core::LockPath& path() const noexcept { return path_; }
   std::string child(std::string_view name) const { return path_.child(name); }
   /// Returns the argument for an EngineLock.
-  EngineLock::Entry entry() const noexcept { return {*core_, this}; }
+  EngineLock::Entry entry() const noexcept { return {*context_, this}; }
   /// Logs a warning about this lock path. The calling thread may hold any mutex.
   void warn(const std::string& text) const {
-    core_->warn(core::log_line("lock", path_.str(), text, {}));
+    context_->warn(core::log_line("lock", path_.str(), text, {}));
   }
 
   /// Returns the number of confirmed creates of this client's lock znodes on this path.
@@ -58,7 +58,7 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
 
   // REQUIRES: the engine mutex is held.
 
-  void assert_held() const noexcept { core_->mutex().assert_held(); }
+  void assert_held() const noexcept { context_->mutex().assert_held(); }
   /// Returns whether a public object exists on this path.
   bool is_used() const noexcept { return objects_ > 0; }
   /// Makes the contender of `owner` forget the calls that have ended. Withdraws it if no call is
@@ -72,15 +72,15 @@ class PathContext : public EngineLock::State, public std::enable_shared_from_thi
   /// Unregisters a contender. Does nothing if it is not registered.
   virtual void dismiss(const Contender& contender) noexcept = 0;
   /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
-  virtual void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept = 0;
+  virtual void on_locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept = 0;
   /// Runs `task` after the EngineLock has ended, without the engine mutex.
-  void after_unlock(Outbox::Task task) { core_->mutex().after_unlock(std::move(task)); }
+  void after_unlock(Outbox::Task task) { context_->mutex().after_unlock(std::move(task)); }
 
  protected:
   std::size_t objects_ = 0;  ///< public objects
 
  private:
-  const std::shared_ptr<EngineContext> core_;
+  const std::shared_ptr<EngineContext> context_;
   const core::LockPath path_;
   std::atomic<std::uint64_t> nodes_made_ = 0;
 };

@@ -41,7 +41,7 @@ bool waits_ahead(const Contender& writer, const Contender& reader) {
   if (access_of(reader) != Access::shared || access_of(writer) != Access::exclusive) return false;
   const core::AcquireFsm& theirs = writer.lock_node().machine();
   const core::AcquireFsm& ours = reader.lock_node().machine();
-  if (theirs.policy().gate || writer.members_ahead() > 0) return false;
+  if (theirs.policy().gate || writer.count_ahead() > 0) return false;
   if (!theirs.node().exists() || !ours.node().exists()) return true;
   return theirs.node().sequence() < ours.node().sequence();
 }
@@ -70,8 +70,8 @@ std::string_view other_count(const core::Ownership& own, core::CountKind kind) {
 
 }  // namespace
 
-PathLock::PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
-    : PathQueue(std::move(core), std::move(path), counter_ended) {}
+PathLock::PathLock(std::shared_ptr<EngineContext> context, core::LockPath path, bool counter_ended)
+    : PathQueue(std::move(context), std::move(path), counter_ended) {}
 
 // Checks some contenders only: a path can have thousands.
 void PathLock::assert_invariants() const noexcept {
@@ -86,7 +86,7 @@ void PathLock::assert_invariants() const noexcept {
   }
 }
 
-void PathLock::settle() {
+void PathLock::check_clocks() {
   const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) {
     contender->look_at_the_clock();  // its timer may fire a moment later
@@ -109,7 +109,7 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
   // Made without the mutex: a system call and several allocations, which are rarely wasted. A
   // retained or shared lock znode needs no thread name.
   Caller caller = caller_of(request);
-  if (!request.cohort_policy.shares()) caller.name_thread();
+  if (!request.cohort_policy.shares()) caller.record_thread_name();
   const auto contender =
       std::make_shared<Contender>(self(), request.owner, caller, request.time_limit.waits(),
                                   request.event_sink, request.metrics);
@@ -246,7 +246,7 @@ PathLock::Standing PathLock::standing_of(const Owner& owner) {
   auto contender = find(owner);
   if (!contender) contender = first_on_behalf_of(owner);
   if (!contender) return {};
-  return {contender->lock_node().own_name(), contender->members_ahead()};
+  return {contender->lock_node().own_name(), contender->count_ahead()};
 }
 
 std::vector<std::string> PathLock::nodes() {

@@ -39,7 +39,7 @@ namespace zklock::detail {
 class PathLock final : public PathQueue, public ThreadExitListener, public WaitedPath {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
-  PathLock(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
+  PathLock(std::shared_ptr<EngineContext> context, core::LockPath path, bool counter_ended);
 
   /// Begins `call`: it nests, joins the waiting contender of its owner, or enqueues a new
   /// contender. `request.done` may be called before acquire() returns, but only with no lock held.
@@ -94,7 +94,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   std::size_t add_to(LabelStates& states) const;
 
   /// Reads the clock: a hold that has lapsed becomes lost.
-  void settle();
+  void check_clocks();
   /// Ends waiting calls with Error(closed) and makes holds lost: the client is closing.
   void close();
 
@@ -110,7 +110,7 @@ class PathLock final : public PathQueue, public ThreadExitListener, public Waite
   bool anyone_waits() const override;
   void enlist(const std::shared_ptr<Contender>& contender) override;
   void dismiss(const Contender& contender) noexcept override;
-  void locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept override {
+  void on_locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept override {
     reentry_counter_.begin(thread, std::move(grant));
   }
   void on_path_recreated() override;

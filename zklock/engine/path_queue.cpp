@@ -5,8 +5,9 @@
 
 namespace zklock::detail {
 
-PathQueue::PathQueue(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended)
-    : PathContext(std::move(core), std::move(path)), counter_has_ended_(counter_ended) {}
+PathQueue::PathQueue(std::shared_ptr<EngineContext> context, core::LockPath path,
+                     bool counter_ended)
+    : PathContext(std::move(context), std::move(path)), counter_has_ended_(counter_ended) {}
 
 bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
                                 core::SessionId session) {

@@ -27,7 +27,7 @@ class LockNode;
 class PathQueue : public PathContext {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
-  PathQueue(std::shared_ptr<EngineContext> core, core::LockPath path, bool counter_ended);
+  PathQueue(std::shared_ptr<EngineContext> context, core::LockPath path, bool counter_ended);
 
   /// Records a new znode of this client: its sequence number, its czxid and its session. Returns
   /// true if the sequence numbers began again, because the path was recreated. Then the older

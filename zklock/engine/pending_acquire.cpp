@@ -60,12 +60,12 @@ void PendingAcquire::time_out(bool by_deadline) noexcept {
 }
 
 AcquireOutcome PendingAcquire::timed_out(bool by_deadline) const {
-  EngineContext& core = path_->context();
+  EngineContext& context = path_->context();
   const bool met_servers =
-      core.keeper().is_connected() || path_->nodes_made() != nodes_made_before_;
+      context.keeper().is_connected() || path_->nodes_made() != nodes_made_before_;
   if (by_deadline && met_servers) return {};
-  const std::string cause = core::no_server_answered(core.scheduler().now() - began_,
-                                                     core.coordinator().connection_problem());
+  const std::string cause = core::no_server_answered(context.scheduler().now() - began_,
+                                                     context.coordinator().connection_problem());
   return {.error = Error(Errc::not_connected, "lock", path_->path().str(), cause)};
 }
 
@@ -112,17 +112,17 @@ void PendingAcquire::finish(AcquireOutcome outcome, AcquireEnd why) noexcept {
 
 void PendingAcquire::arm(bool contender_waits) {
   path_->assert_held();
-  EngineContext& core = path_->context();
+  EngineContext& context = path_->context();
   disarm();
   // A single attempt waits for an unreachable server for at most the connection timeout. So does a
   // call that joins one, but not beyond its own deadline.
   const Deadline limit = contender_waits
                              ? time_limit_.deadline()
                              : std::min(time_limit_.deadline(),
-                                        round_trip_deadline(core, TimeLimit::single_attempt()));
+                                        round_trip_deadline(context, TimeLimit::single_attempt()));
   if (limit.is_never() || (blocks_ && contender_waits)) return;
   const bool by_deadline = limit == time_limit_.deadline();
-  timer_ = core.scheduler().at(limit.at(), [weak = weak_from_this(), by_deadline] {
+  timer_ = context.scheduler().at(limit.at(), [weak = weak_from_this(), by_deadline] {
     if (const auto call = weak.lock()) call->time_out(by_deadline);
   });
 }

@@ -108,11 +108,11 @@ class SequenceHint {
 };
 
 inline void SequenceHint::watch() {
-  EngineContext& core = path_.context();
-  ++core.path_facts().watched;
-  connection_ = core.keeper().connection();
+  EngineContext& context = path_.context();
+  ++context.path_facts().watched;
+  connection_ = context.keeper().connection();
   watch_.watch<client::request::GetAndWatch>(
-      path_, path_.path().str(), core.keeper().session(),
+      path_, path_.path().str(), context.keeper().session(),
       [this](const client::Reply& reply) {
         const bool is_armed = reply.status == core::Status::ok && !reply.unreadable;
         if (is_armed) path_czxid_ = reply.token;

@@ -46,7 +46,7 @@ class WatchSlot {
                         core::SessionId, client::request::WatchEvent event) { happened(event); };
     Request request{.path = std::move(path),
                     .on_event = unless_forgotten(owner, std::move(on_event))};
-    id_ = owner.entry().core.coordinator().submit(
+    id_ = owner.entry().context.coordinator().submit(
         {.operation = std::move(request), .session = session},
         unless_forgotten(owner, std::move(answered)));
   }

@@ -159,7 +159,7 @@ enqueuing:                              /* create2, and CountChildren, which is 
     fi
   };
 
-proving:                                /* check_parent, then a list, to find its own znode */
+proving:                                /* check_path, then a list, to find its own znode */
   atomic {
     find(me);
 #ifdef BREAK_NO_PROOF

@@ -47,7 +47,7 @@ struct Cleaner::Deletion {
   /// see drops_sibling().
   template <class R>
   client::Operation with_siblings(R request) const;
-  const std::weak_ptr<EngineContext> core;
+  const std::weak_ptr<EngineContext> context;
   const SessionId session;
   Node node;  ///< what remains to be deleted
   Step step;
@@ -99,11 +99,11 @@ client::Operation Cleaner::Deletion::with_siblings(R request) const {
 
 void Cleaner::remove(SessionId session, Node node, Step first, std::function<void()> on_deleted,
                      BackgroundWork::Id work) {
-  core_.mutex().assert_held();
-  if (core_.closed() || session == SessionId{}) return;
-  const auto deletion =
-      std::make_shared<Deletion>(Deletion{core_.weak_from_this(), session, std::move(node), first,
-                                          std::move(on_deleted), core_.work().begin(work)});
+  context_.mutex().assert_held();
+  if (context_.closed() || session == SessionId{}) return;
+  const auto deletion = std::make_shared<Deletion>(
+      Deletion{context_.weak_from_this(), session, std::move(node), first, std::move(on_deleted),
+               context_.work().begin(work)});
   auto& siblings = deletion->node.siblings;
   // Not a range algorithm: clang 14 does not compile a std::ranges::subrange of libstdc++.
   const auto first_missing =
@@ -117,10 +117,10 @@ void Cleaner::remove(SessionId session, Node node, Step first, std::function<voi
 template <auto kStep>
 auto Cleaner::under_lock(const Shared& deletion) {
   return [deletion](const auto&... arguments) {
-    const auto core = deletion->core.lock();
-    if (!core) return;
-    const EngineLock lock(core->entry());
-    (core->cleaner().*kStep)(deletion, arguments...);
+    const auto context = deletion->context.lock();
+    if (!context) return;
+    const EngineLock lock(context->entry());
+    (context->cleaner().*kStep)(deletion, arguments...);
   };
 }
 
@@ -133,12 +133,12 @@ void Cleaner::submit(const Shared& deletion) {
       request.operation = deletion->with_siblings(request::AnnounceAndDelete{path});
       break;
     case Step::looking:
-      client::get_by_quorum(core_.coordinator(), path, deletion->session,
+      client::get_by_quorum(context_.coordinator(), path, deletion->session,
                             under_lock<&Cleaner::on_answered>(deletion));
       return;
     case Step::deleting: request.operation = deletion->with_siblings(request::Delete{path}); break;
   }
-  core_.coordinator().submit(std::move(request), under_lock<&Cleaner::on_answered>(deletion));
+  context_.coordinator().submit(std::move(request), under_lock<&Cleaner::on_answered>(deletion));
 }
 
 void Cleaner::on_answered(const Shared& deletion, const client::Reply& reply) {
@@ -169,8 +169,8 @@ void Cleaner::on_answered(const Shared& deletion, const client::Reply& reply) {
     case StatusSort::retry_later: break;
   }
   deletion->step = Step::looking;
-  core_.scheduler().at(core_.scheduler().now() + kDeleteRetryDelay,
-                       under_lock<&Cleaner::submit>(deletion));
+  context_.scheduler().at(context_.scheduler().now() + kDeleteRetryDelay,
+                          under_lock<&Cleaner::submit>(deletion));
 }
 
 /// Drops the sibling that made the transaction fail, because it does not exist or cannot be
@@ -218,22 +218,22 @@ void Cleaner::on_not_permitted(const Shared& deletion, Status status) {
 void Cleaner::end(const Shared& deletion) {
   assert(!deletion->is_refused);
   if (!deletion->is_node_deleted) std::erase(refused_, deletion);
-  core_.work().end(deletion->work);
+  context_.work().end(deletion->work);
   if (deletion->is_node_deleted && deletion->on_deleted) deletion->on_deleted();
 }
 
 void Cleaner::warn_of_sibling(const std::string& path, Status why) {
-  core_.warn(core::log_line("delete", path,
-                            "the servers refused (" + std::string(to_string(why)) +
-                                "); delete this znode by hand, or give this client DELETE on "
-                                "its parent",
-                            {}));
+  context_.warn(core::log_line("delete", path,
+                               "the servers refused (" + std::string(to_string(why)) +
+                                   "); delete this znode by hand, or give this client DELETE on "
+                                   "its parent",
+                               {}));
 }
 
 // ---- refused deletions --------------------------------------------------------------------------
 
 void Cleaner::on_refused(const Shared& deletion) {
-  if (core_.closed() || core_.keeper().session() != deletion->session) return end(deletion);
+  if (context_.closed() || context_.keeper().session() != deletion->session) return end(deletion);
   assert(!deletion->is_refused);
   const std::string& path = deletion->node.path;
   const std::string parent(parent_of(path));
@@ -242,22 +242,22 @@ void Cleaner::on_refused(const Shared& deletion) {
       refused_, [&](const Shared& each) { return parent_of(each->node.path) == parent; });
   if (is_new) refused_.push_back(deletion);
   deletion->is_refused = true;
-  core_.work().stall(deletion->work);
+  context_.work().stall(deletion->work);
   if (!is_first) return;
-  core_.mutex().after_unlock([core = core_.shared_from_this(), parent, path,
-                              cause = no_permission(path, parent, core_.settings().user)] {
-    core->deletion_refused(parent, path, cause);
+  context_.mutex().after_unlock([context = context_.shared_from_this(), parent, path,
+                                 cause = no_permission(path, parent, context_.settings().user)] {
+    context->deletion_refused(parent, path, cause);
   });
 }
 
 Cleaner::Shared Cleaner::retry(std::string_view parent) {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   Shared last;
   for (const Shared& deletion : refused_) {
     if (!parent.empty() && parent_of(deletion->node.path) != parent) continue;
     last = deletion;
     if (!std::exchange(deletion->is_refused, false)) continue;
-    core_.work().resume(deletion->work);
+    context_.work().resume(deletion->work);
     deletion->step = Step::looking;
     submit(deletion);
   }
@@ -268,16 +268,16 @@ std::optional<Error> Cleaner::retry_and_report(const core::LockPath& path) {
   const Shared deletion = retry(path.str());
   if (!deletion) return std::nullopt;
   return Error(Errc::no_auth, "lock", path.str(),
-               no_permission(deletion->node.path, path.str(), core_.settings().user));
+               no_permission(deletion->node.path, path.str(), context_.settings().user));
 }
 
 // A delete that is in flight again is not ended here, but by its own reply.
 void Cleaner::session_ended(SessionId session) noexcept {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   std::erase_if(refused_, [&](const Shared& deletion) {
     if (deletion->session != session || !deletion->is_refused) return false;
-    core_.work().resume(deletion->work);
-    core_.work().end(deletion->work);
+    context_.work().resume(deletion->work);
+    context_.work().end(deletion->work);
     return true;
   });
 }

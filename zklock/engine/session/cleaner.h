@@ -98,8 +98,8 @@ class Cleaner {
     bool is_downgraded = false;
   };
 
-  /// `core` outlives this object.
-  explicit Cleaner(EngineContext& core) : core_(core) {}
+  /// `context` outlives this object.
+  explicit Cleaner(EngineContext& context) : context_(context) {}
   Cleaner(const Cleaner&) = delete;
   Cleaner& operator=(const Cleaner&) = delete;
 
@@ -138,7 +138,7 @@ class Cleaner {
   /// Returns one of them, or null if there is none.
   Shared retry(std::string_view parent);
 
-  EngineContext& core_;
+  EngineContext& context_;
   /// Contains a deletion even while its delete is repeated.
   std::vector<Shared> refused_;
 };

@@ -22,7 +22,7 @@
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/cleaner.h"
 #include "zklock/engine/session/deadlock_detector.h"
-#include "zklock/engine/session/delay_marker_clock.h"
+#include "zklock/engine/session/delay_marker_times.h"
 #include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/lease_keeper.h"
@@ -69,7 +69,7 @@ struct Caller {
   bool is_candidate = false;                    ///< see Participant::is_candidate
 
   /// Stores the calling thread's name, unless one is set. A system call.
-  void name_thread() noexcept {
+  void record_thread_name() noexcept {
     if (thread.front() == '\0') thread = name_of_this_thread();
   }
 };
@@ -208,7 +208,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   HostsText& present_hosts() noexcept { return hosts_; }
   // REQUIRES: the engine mutex is held.
   PathFacts& path_facts() noexcept { return held(path_facts_); }
-  DelayMarkerClock& delay_marker_clock() noexcept { return held(delay_marker_clock_); }
+  DelayMarkerTimes& delay_marker_times() noexcept { return held(delay_marker_times_); }
   Cleaner& cleaner() noexcept { return held(cleaner_); }
   BackgroundWork& work() noexcept { return held(work_); }
   ClientRecords& records() noexcept { return held(records_); }
@@ -278,7 +278,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   BackgroundWork work_;
   ClientRecords records_;
   HostsText hosts_;
-  DelayMarkerClock delay_marker_clock_;
+  DelayMarkerTimes delay_marker_times_;
   LeaseKeeper keeper_{*this};
   Cleaner cleaner_{*this};
   PathFacts path_facts_;

@@ -53,14 +53,14 @@ EngineLock::EngineLock(Entry entry) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
     : entry_(entry),
       permitted_exceptions_(std::uncaught_exceptions()) {
   assert(client::may_block_here());  // it holds no other one
-  entry_.core.mutex().mutex_.lock();
-  client::engine_mutex_held_here = &entry_.core.mutex();
+  entry_.context.mutex().mutex_.lock();
+  client::engine_mutex_held_here = &entry_.context.mutex();
   if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
 }
 
 EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   if (std::uncaught_exceptions() > permitted_exceptions_) std::terminate();
-  EngineMutex& mutex = entry_.core.mutex();
+  EngineMutex& mutex = entry_.context.mutex();
   if (entry_.state != nullptr) assert((entry_.state->assert_invariants(), true));
   auto tasks = mutex.outbox_.take();
   client::engine_mutex_held_here = nullptr;
@@ -68,20 +68,20 @@ EngineLock::~EngineLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
     mutex.mutex_.unlock();
     return;
   }
-  const auto alive = entry_.core.shared_from_this();  // other references may end after unlock()
+  const auto alive = entry_.context.shared_from_this();  // other references may end after unlock()
   mutex.mutex_.unlock();
   Outbox::run(alive.get(), std::move(tasks));
 }
 
 client::Mutex& EngineLock::before_wait() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
-  EngineMutex& mutex = entry_.core.mutex();
+  EngineMutex& mutex = entry_.context.mutex();
   assert(mutex.outbox_.is_empty());
   client::engine_mutex_held_here = nullptr;
   return mutex.mutex_;
 }
 
 void EngineLock::after_wait() noexcept {
-  client::engine_mutex_held_here = &entry_.core.mutex();
+  client::engine_mutex_held_here = &entry_.context.mutex();
 }
 
 }  // namespace zklock::detail

@@ -102,10 +102,10 @@ class EngineLock {
    protected:
     ~State() = default;
   };
-  /// `core`: the client that is entered. `state`: the object whose invariants are asserted, such as
+  /// `context`: the client that is entered. `state`: the object whose invariants are asserted, such as
   /// a path or a candidate; null: none. REQUIRES: both exist while the EngineLock does.
   struct Entry {
-    EngineContext& core;
+    EngineContext& context;
     const State* state = nullptr;
   };
 

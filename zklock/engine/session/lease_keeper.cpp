@@ -35,11 +35,11 @@ bool is_unanswered(core::Status status) noexcept {
 }  // namespace
 
 Instant LeaseKeeper::now() const noexcept {
-  return core_.scheduler().now();
+  return context_.scheduler().now();
 }
 
 void LeaseKeeper::assert_invariants() const {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   assert(connected_ == evidence_.has_value());
   assert(connected_ || tick_timer_ == client::TimerId{});
   assert(!lease_ || lease_->session() == session());
@@ -49,14 +49,14 @@ void LeaseKeeper::assert_invariants() const {
 
 template <class Step>
 auto LeaseKeeper::under_lock(Step step) {
-  return [weak = core_.weak_from_this(), step = std::move(step)](const auto&... arguments) {
-    const auto core = weak.lock();
-    if (!core) return;
+  return [weak = context_.weak_from_this(), step = std::move(step)](const auto&... arguments) {
+    const auto context = weak.lock();
+    if (!context) return;
     {
-      const EngineLock lock({*core});
+      const EngineLock lock({*context});
       step(arguments...);
     }
-    core->keeper().deliver();
+    context->keeper().deliver();
   };
 }
 
@@ -64,7 +64,7 @@ auto LeaseKeeper::under_lock(Step step) {
 
 void LeaseKeeper::on_connected(const client::SessionInfo& session) {
   {
-    const EngineLock lock({core_});
+    const EngineLock lock({context_});
     if (stopped_) return;
     const Instant now = this->now();
     const bool is_other = session_id_.exchange(session.id.value) != session.id.value;
@@ -88,7 +88,7 @@ void LeaseKeeper::on_connected(const client::SessionInfo& session) {
 
 void LeaseKeeper::on_suspended(SessionId session) {
   {
-    const EngineLock lock({core_});
+    const EngineLock lock({context_});
     if (this->session() != session) return;
     connected_ = false;
     evidence_.reset();
@@ -101,7 +101,7 @@ void LeaseKeeper::on_suspended(SessionId session) {
 
 void LeaseKeeper::on_ended(SessionId session) {
   {
-    const EngineLock lock({core_});
+    const EngineLock lock({context_});
     if (session == SessionId{} || this->session() != session) return;
     connected_ = false;
     session_id_ = 0;
@@ -116,7 +116,7 @@ void LeaseKeeper::on_ended(SessionId session) {
 
 void LeaseKeeper::on_answered(SessionId session, Instant sent_at, core::AnsweredBy by) {
   const Instant now = this->now();  // before this thread waits for the mutex
-  const EngineLock lock({core_});
+  const EngineLock lock({context_});
   if (!evidence_ || this->session() != session) return;
   const bool is_late = now - sent_at > timeout() / 24;
   if (is_late) slow_until_ = now + timeout();
@@ -145,7 +145,7 @@ void LeaseKeeper::on_answered(SessionId session, Instant sent_at, core::Answered
 
 void LeaseKeeper::stop() {
   {
-    const EngineLock lock({core_});
+    const EngineLock lock({context_});
     if (std::exchange(stopped_, true)) return;
     connected_ = false;
     evidence_.reset();
@@ -160,7 +160,7 @@ void LeaseKeeper::stop() {
 // ---- the lease ----------------------------------------------------------------------------------
 
 std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) const {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   const Instant now = this->now();
   if (!lease_ || lease_->session() != session || !lease_->check(now)) return nullptr;
   const bool suffices = lease_->valid_until() >= std::max(now + 7 * timeout() / 24, full_again_at_);
@@ -168,7 +168,7 @@ std::shared_ptr<core::Lease> LeaseKeeper::lease_for_grant(SessionId session) con
 }
 
 void LeaseKeeper::on_lease_needed(core::Duration wait) {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   needed_until_ = now() + timeout() / 2;
   hurry(wait);
 }
@@ -179,12 +179,12 @@ void LeaseKeeper::hold_began() {
 }
 
 void LeaseKeeper::hold_ended() noexcept {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   if (--holds_ == 0) needed_until_ = {};
 }
 
 bool LeaseKeeper::has_contact() const {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   return connected_ && now() - last_leader_answer_ <= timeout() / 2;
 }
 
@@ -198,7 +198,7 @@ core::Duration LeaseKeeper::lease_left(Instant now) const {
 }
 
 void LeaseKeeper::watch_lease(const LeasePtr& lease) {
-  core_.scheduler().at(lease->valid_until(), under_lock([this, lease] { on_lease_due(lease); }));
+  context_.scheduler().at(lease->valid_until(), under_lock([this, lease] { on_lease_due(lease); }));
 }
 
 void LeaseKeeper::on_lease_due(const LeasePtr& lease) {
@@ -228,11 +228,11 @@ void LeaseKeeper::schedule_tick(std::optional<core::Duration> wait) {
   if (tick_is_postponed_) next = std::max(now + timeout() / 40, last_leader_request_ + interval);
   end_ticks();
   tick_at_ = next;
-  tick_timer_ = core_.scheduler().at(next, under_lock([this, of = session()] { tick(of); }));
+  tick_timer_ = context_.scheduler().at(next, under_lock([this, of = session()] { tick(of); }));
 }
 
 void LeaseKeeper::end_ticks() noexcept {
-  core_.scheduler().cancel(std::exchange(tick_timer_, {}));
+  context_.scheduler().cancel(std::exchange(tick_timer_, {}));
 }
 
 void LeaseKeeper::hurry(core::Duration wait) {
@@ -254,22 +254,22 @@ void LeaseKeeper::tick(SessionId session) {
 
 void LeaseKeeper::send(client::Operation operation) {
   last_leader_request_ = now();
-  core_.coordinator().submit({.operation = std::move(operation), .session = session()},
-                             under_lock([this](const client::Reply& reply) {
-                               if (is_unanswered(reply.status)) ++heartbeat_failures_;
-                             }));
+  context_.coordinator().submit({.operation = std::move(operation), .session = session()},
+                                under_lock([this](const client::Reply& reply) {
+                                  if (is_unanswered(reply.status)) ++heartbeat_failures_;
+                                }));
 }
 
 // ---- the members --------------------------------------------------------------------------------
 
 void LeaseKeeper::enlist(LeaseObserver& member) noexcept {
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   if (!member.is_enlisted()) members_.push_back(member);
 }
 
 void LeaseKeeper::dismiss(LeaseObserver& member) noexcept {
   if (!member.is_enlisted()) return;
-  core_.mutex().assert_held();
+  context_.mutex().assert_held();
   const auto place = members_.iterator_to(member);
   if (!events_.empty() && next_ == place) ++next_;
   members_.erase(place);
@@ -285,7 +285,7 @@ void LeaseKeeper::notify(LeaseEvent event) {
 void LeaseKeeper::deliver() {
   for (;;) {
     {
-      const EngineLock lock({core_});
+      const EngineLock lock({context_});
       if (!deliver_slice()) return;
     }
     std::this_thread::yield();  // or this thread could lock the mutex before a waiting one wakes

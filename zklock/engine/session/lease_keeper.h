@@ -109,7 +109,7 @@ class LeaseObserver {
 /// of its EngineContext.
 class LeaseKeeper {
  public:
-  explicit LeaseKeeper(EngineContext& core) : core_(core) {}
+  explicit LeaseKeeper(EngineContext& context) : context_(context) {}
   LeaseKeeper(const LeaseKeeper&) = delete;
   LeaseKeeper& operator=(const LeaseKeeper&) = delete;
 
@@ -199,7 +199,7 @@ class LeaseKeeper {
   bool deliver_slice();
   void assert_invariants() const;
 
-  EngineContext& core_;
+  EngineContext& context_;
 
   std::atomic<bool> connected_{false};
   std::atomic<std::uint64_t> connections_{0};

@@ -6,17 +6,17 @@
 
 namespace zklock::detail {
 
-RunningCallbacks::Call::Call(EngineContext& core, std::string_view what, std::string_view path,
+RunningCallbacks::Call::Call(EngineContext& context, std::string_view what, std::string_view path,
                              core::Instant since) noexcept
-    : core_(core), entry_{.what = what, .path = path, .since = since} {
-  const EngineLock lock({core_});
-  core_.records().callbacks.add(entry_);
+    : context_(context), entry_{.what = what, .path = path, .since = since} {
+  const EngineLock lock({context_});
+  context_.records().callbacks.add(entry_);
 }
 
 RunningCallbacks::Call::~Call() {
-  if (core_.forked()) return;  // the callback has called fork(), and returns in the child
-  const EngineLock lock({core_});
-  core_.records().callbacks.remove(entry_);
+  if (context_.forked()) return;  // the callback has called fork(), and returns in the child
+  const EngineLock lock({context_});
+  context_.records().callbacks.remove(entry_);
 }
 
 std::optional<std::pair<std::string, core::Instant>> RunningCallbacks::oldest() const {

@@ -37,14 +37,14 @@ class RunningCallbacks {
   class Call {
    public:
     /// `since`: when the hold of the call has ended.
-    Call(EngineContext& core, std::string_view what, std::string_view path,
+    Call(EngineContext& context, std::string_view what, std::string_view path,
          core::Instant since) noexcept;
     ~Call();
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
    private:
-    EngineContext& core_;
+    EngineContext& context_;
     Entry entry_;
   };
 

@@ -15,7 +15,7 @@ namespace zklock::detail {
 /// repeats an acquire with a short timeout, it is granted the lock once the delay has passed.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
-class DelayMarkerClock {
+class DelayMarkerTimes {
  public:
   /// Returns the time at which `marker` (its full path) was first seen without its holder. If it is
   /// new, records and returns `now`.
