@@ -60,10 +60,10 @@ void check_plan(const std::string& text) {
   require(plan->setup.slots >= 1 && plan->setup.slots <= static_cast<int>(simulator::kMostSlots),
           "processes that there are");
   for (const auto& object : plan->setup.objects) {
-    require(object.kind <= simulator::LockClass::observer, "a class that there is");
+    require(object.kind <= last(object.kind), "a class that there is");
   }
   for (const auto& step : plan->steps) {
-    require(step.act <= simulator::Act::resign && step.ending <= simulator::Ending::locks &&
+    require(step.act <= last(step.act) && step.ending <= last(step.ending) &&
                 static_cast<std::size_t>(step.fault) < simulator::kFaultClasses,
             "what can be done");
   }

@@ -99,20 +99,12 @@ bool read(std::string_view text, Fault& fault) {
   fault = static_cast<Fault>(index);
   return index < kFaultClasses;
 }
-constexpr int last(LockClass) {
-  return static_cast<int>(LockClass::election_observer);
-}
-constexpr int last(Ending) {
-  return static_cast<int>(Ending::locks);
-}
-constexpr int last(Act) {
-  return static_cast<int>(Act::resign);
-}
 template <class Enum>
 requires std::is_enum_v<Enum>
 bool read(std::string_view text, Enum& value) {
   int number = 0;
-  if (!read_number(text, number) || number < 0 || number > last(value)) return false;
+  const int most = static_cast<int>(last(value));
+  if (!read_number(text, number) || number < 0 || number > most) return false;
   value = static_cast<Enum>(number);
   return true;
 }

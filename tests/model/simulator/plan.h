@@ -30,6 +30,9 @@ enum class LockClass : std::uint8_t {
   observer,
   election_observer,
 };
+constexpr LockClass last(LockClass) noexcept {
+  return LockClass::election_observer;
+}
 
 /// The number of permits on a path of a LockClass::multi.
 inline constexpr int kPermitsOfPart = 2;
@@ -96,6 +99,9 @@ enum class Ending : std::uint8_t {
   /// As a thread that called lock(). It can exit without unlock().
   locks,
 };
+constexpr Ending last(Ending) noexcept {
+  return Ending::locks;
+}
 
 enum class Act : std::uint8_t {
   acquire,
@@ -106,6 +112,9 @@ enum class Act : std::uint8_t {
   lead,    ///< a latch or an election contends
   resign,  ///< closes the candidate and creates another
 };
+constexpr Act last(Act) noexcept {
+  return Act::resign;
+}
 
 /// An action at its time. Times are in microseconds.
 struct PlanStep {
