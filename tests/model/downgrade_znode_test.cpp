@@ -8,7 +8,7 @@
 
 #include "tests/model/downgrade_fixture.h"
 #include "zklock/core/znode_data.h"
-#include "zklock/engine/queue_reader.h"
+#include "zklock/engine/queue_view.h"
 
 namespace zklock::model {
 namespace {
@@ -38,15 +38,13 @@ TEST_F(Downgrade, DowngradedZnode_HasDataOfWriterZnode) {
 TEST_F(Downgrade, EitherZnodeName_IsOwn) {
   downgraded();
   for (const std::string& node : {writer_, reader_}) {
-    const std::vector holders{core::ZnodeName::parse(node.substr(node.rfind('/') + 1)).value()};
-    detail::Queue queue;
-    queue.contenders = holders;
+    client::Reply list;
+    list.children = {node.substr(node.rfind('/') + 1)};
     const auto is_mine_at = [&](std::size_t c) {
-      const std::vector<client::Reply> replies(1);
       const auto path_lock = lock_.path_lock(c);
-      const auto view = detail::view_of(*path_lock, path_lock->nodes(), detail::ViewKind::lock,
-                                        queue, holders, replies, "");
-      return view.holders.at(0).mine;
+      detail::ViewBuilder view(list, detail::ViewScope::all_holders());
+      view.take({}, detail::OwnZnodes(path_lock->context().keeper().session(), path_lock->nodes()));
+      return view.view().lock.holders.at(0).mine;
     };
     EXPECT_TRUE(is_mine_at(0)) << node;
     EXPECT_FALSE(is_mine_at(1)) << node;

@@ -23,7 +23,7 @@ namespace zklock::model {
 
 using namespace std::chrono_literals;
 using detail::QueueView;
-using detail::ViewKind;
+using detail::ViewScope;
 
 // The result of one proclamation.
 struct ProclaimResult {
@@ -38,7 +38,7 @@ class ElectionWorld {
  public:
   static constexpr std::size_t kObserver = 2;
 
-  explicit ElectionWorld(ViewKind kind = ViewKind::leadership) : kind_(kind) {
+  explicit ElectionWorld(ViewScope scope = ViewScope::leadership()) : scope_(scope) {
     lock.connect_all();
     for (std::size_t c = 0; c < 2; ++c) {
       candidates.push_back(std::make_shared<TestCandidate>(lock.core(c), false, true));
@@ -94,7 +94,8 @@ class ElectionWorld {
 
   const QueueView& view() const { return views.back(); }
   FencingToken leader_in_view() const {
-    return views.empty() || view().holders.empty() ? FencingToken{} : view().holders.front().token;
+    return views.empty() || view().lock.holders.empty() ? FencingToken{}
+                                                        : view().lock.holders.front().token;
   }
   // Returns the stored value of that leader.
   std::optional<std::string> written(const Leadership& leader) {
@@ -105,7 +106,7 @@ class ElectionWorld {
   }
   void observe() {
     observer =
-        std::make_shared<detail::QueueObserver>(lock.path_lock(kObserver), kind_, Executor());
+        std::make_shared<detail::QueueObserver>(lock.path_lock(kObserver), scope_, Executor());
     subscription = observer->add([this](const QueueView& each) {
       views.push_back(each);
       check_view(each);
@@ -123,12 +124,12 @@ class ElectionWorld {
 
  private:
   void check_view(const QueueView& each) {
-    if (kind_ != ViewKind::leadership) return;
-    if (each.holders.empty()) {
+    if (!scope_.is_leadership) return;
+    if (each.lock.holders.empty()) {
       if (each.proclaimed) violation = "a value without a leader";
       return;
     }
-    const FencingToken leader = each.holders.front().token;
+    const FencingToken leader = each.lock.holders.front().token;
     if (leader < highest_) violation = "back to a former leader";
     if (leader == highest_ && has_value_ && !each.proclaimed && !values_are_deleted) {
       violation = "back to before the first value";
@@ -140,7 +141,7 @@ class ElectionWorld {
     }
   }
 
-  const ViewKind kind_;
+  const ViewScope scope_;
   FencingToken highest_;
   bool has_value_ = false;
   std::set<std::pair<std::int64_t, std::string>> proclaimed_;

@@ -58,7 +58,7 @@ TEST(ElectionModel, ListedNameReused_IsNotMistakenForLeader) {
   const FencingToken newer{election.ensemble().find(listed)->czxid};
   election.world().run_for(1s);
   ASSERT_FALSE(election.views.empty());
-  for (const QueueView& view : election.views) EXPECT_NE(view.holders.front().token, newer);
+  for (const QueueView& view : election.views) EXPECT_NE(view.lock.holders.front().token, newer);
   EXPECT_EQ(election.leader_in_view(), FencingToken{election.ensemble().find(first)->czxid});
   EXPECT_EQ(election.violation, "");
   for (const std::string& node : {listed, first}) {
@@ -92,19 +92,19 @@ TEST(ElectionModel, ContenderBehindLeader_CausesNoEvent) {
 }
 
 TEST(ElectionModel, ChangeAfterIdleTime_IsReportedAtOnce) {
-  ElectionWorld election(ViewKind::lock);
+  ElectionWorld election(ViewScope::all_holders());
   election.world().run_for(1s);
   const Instant before = election.world().now();
   const auto name = election.ensemble().create_sequential(LockWorld::kPath, "lock-");
   ASSERT_TRUE(name);
   election.world().run_all();
   EXPECT_EQ(election.world().now(), before);
-  EXPECT_EQ(election.view().waiting, 2U);
+  EXPECT_EQ(election.view().lock.waiting, 2U);
 }
 
 TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
-  for (const ViewKind kind : {ViewKind::lock, ViewKind::leadership}) {
-    ElectionWorld election(kind);
+  for (const ViewScope scope : {ViewScope::all_holders(), ViewScope::leadership()}) {
+    ElectionWorld election(scope);
     election.world().run_for(1s);
     SimCoordinator& observer = election.world().client(ElectionWorld::kObserver);
     observer.reset_counts();
@@ -116,8 +116,8 @@ TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
     EXPECT_LE(observer.requests(Kind::list_and_watch), 51U);
     EXPECT_EQ(observer.requests(Kind::get), observer.requests(Kind::list_and_watch));
     election.world().run_for(500ms);
-    if (kind == ViewKind::lock) {
-      EXPECT_EQ(election.view().waiting, 1001U);
+    if (scope == ViewScope::all_holders()) {
+      EXPECT_EQ(election.view().lock.waiting, 1001U);
     }
     EXPECT_LE(observer.requests(Kind::list_and_watch), 51U) << "and at rest not at all";
   }

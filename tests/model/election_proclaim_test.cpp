@@ -230,7 +230,7 @@ TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
   election.observe();
   election.world().run_for(500ms);
   ASSERT_EQ(election.views.size(), 2U);
-  EXPECT_EQ(election.views[0].holders.front().token, election.leadership(0).token());
+  EXPECT_EQ(election.views[0].lock.holders.front().token, election.leadership(0).token());
   EXPECT_EQ(election.views[0].proclaimed, std::nullopt);
   EXPECT_EQ(election.views[1].proclaimed, "a");
 }

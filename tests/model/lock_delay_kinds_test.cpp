@@ -292,23 +292,23 @@ TEST_F(LockDelayKinds, DelayPending_IsReportedToListener) {
 
 TEST_F(LockDelayKinds, DelayPending_ObserverSeesNoHolder) {
   const auto observer = std::make_shared<detail::QueueObserver>(
-      lock_.path_lock(2), detail::ViewKind::lock,
+      lock_.path_lock(2), detail::ViewScope::all_holders(),
       [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
   detail::QueueView seen;
   const auto subscription = observer->add([&](const detail::QueueView& view) { seen = view; });
   const auto holder = granted(0, delayed());
   const auto next = waiting(1);
   run_for(1s);
-  EXPECT_EQ(seen.holders.size(), 1U);
-  EXPECT_EQ(seen.waiting, 1U);
+  EXPECT_EQ(seen.lock.holders.size(), 1U);
+  EXPECT_EQ(seen.lock.waiting, 1U);
   lose(0);
   run_for(1s);
-  EXPECT_EQ(seen.holders.size(), 0U);
-  EXPECT_EQ(seen.waiting, 1U);
+  EXPECT_EQ(seen.lock.holders.size(), 0U);
+  EXPECT_EQ(seen.lock.waiting, 1U);
   run_for(kDelay);
   EXPECT_TRUE(is_granted(next));
-  EXPECT_EQ(seen.holders.size(), 1U);
-  EXPECT_EQ(seen.waiting, 0U);
+  EXPECT_EQ(seen.lock.holders.size(), 1U);
+  EXPECT_EQ(seen.lock.waiting, 0U);
   observer->stop();
   release(next);
   release(holder);

@@ -68,8 +68,8 @@ TEST_F(Logger, FailedCandidate_LogsWithoutItsMutex) {
 }
 
 TEST_F(Logger, FailedObserver_LogsWithoutItsMutex) {
-  const auto observer =
-      std::make_shared<QueueObserver>(lock_.path_lock(0), detail::ViewKind::lock, Executor{});
+  const auto observer = std::make_shared<QueueObserver>(
+      lock_.path_lock(0), detail::ViewScope::all_holders(), Executor{});
   Subscription another;
   sink_->call = [&] { another = observer->add([](const QueueView&) {}); };
   lock_.world().fail_next(0, Kind::list_and_watch, Status::no_auth);

@@ -22,8 +22,9 @@ using detail::QueueView;
 class Observing : public PathLockTest {
  protected:
   Subscription listen() {
-    return observer_->add(
-        [this](const QueueView& view) { received_.push_back(view.holders.size() + view.waiting); });
+    return observer_->add([this](const QueueView& view) {
+      received_.push_back(view.lock.holders.size() + view.lock.waiting);
+    });
   }
   // Returns how often the observer listed the queue.
   std::size_t lists() { return client(1).requests(OperationKind::list_and_watch); }
@@ -40,8 +41,8 @@ class Observing : public PathLockTest {
     wait();
   }
 
-  const std::shared_ptr<QueueObserver> observer_ =
-      std::make_shared<QueueObserver>(lock_.path_lock(1), detail::ViewKind::lock, Executor{});
+  const std::shared_ptr<QueueObserver> observer_ = std::make_shared<QueueObserver>(
+      lock_.path_lock(1), detail::ViewScope::all_holders(), Executor{});
   std::vector<std::size_t> received_;  ///< the queue length of each notification
 
   void TearDown() override {

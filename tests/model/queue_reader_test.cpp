@@ -296,7 +296,8 @@ TEST_F(QueueReader, FastHandOffs_ViewHasTheNameAfterFiveLists) {
   const auto core = client(std::move(replies));
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
-    const QueueView view = read_view(path_lock, ViewKind::first_holder, TimeLimit::endless());
+    const LockState view =
+        read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
     ASSERT_EQ(view.holders.size(), 1U);
     EXPECT_EQ(view.holders[0].node, "lock-0000000005");
     EXPECT_TRUE(view.holders[0].holds);
@@ -316,7 +317,8 @@ TEST_F(QueueReader, FirstHolder_IsReadWithOneGet) {
               first});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
-    const QueueView view = read_view(path_lock, ViewKind::first_holder, TimeLimit::endless());
+    const LockState view =
+        read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
     ASSERT_EQ(view.holders.size(), 1U);
     EXPECT_EQ(view.holders[0].owner, "first");
     EXPECT_TRUE(view.holders[0].holds);

@@ -2,12 +2,11 @@
 #include "zklock/engine/queue_reader.h"
 
 #include <algorithm>
-#include <chrono>
+#include <map>
+#include <string>
 #include <utility>
 
-#include "zklock/core/child_nodes.h"
-#include "zklock/core/hold_marker.h"
-#include "zklock/core/lock_delay.h"
+#include "zklock/core/queue_rule.h"
 #include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {
@@ -20,85 +19,36 @@ constexpr const char* kReadOperation = "read the queue of";
 /// How often read_view() lists the children if the holders in the list are deleted meanwhile.
 constexpr int kMostLists = 5;
 
-Queue read_queue_now(PathLock& path_lock, BlockingRequests& query) {
-  const client::Reply reply =
+/// Returns the reply to a list: ok or no_node.
+client::Reply list_children(PathLock& path_lock, BlockingRequests& query) {
+  client::Reply list =
       request_until_final(query, client::request::ListChildren{path_lock.path().str()});
-  if (reply.status == Status::no_node) return {};
-  if (reply.status != Status::ok) query.fail(reply);
-  return Queue::of(reply);
+  if (list.status != Status::ok && list.status != Status::no_node) query.fail(list);
+  return list;
 }
 
-/// Recognises this client's znodes in a queue. A readable znode is one of them if the client's
-/// session created it. An unreadable znode is one of them if a contender of the client has its
-/// sequence number. Names are not compared: a downgrade may be changing one.
-class Own {
- public:
-  Own(PathLock& path_lock, const std::vector<std::string>& nodes)
-      : session_(path_lock.context().keeper().session()) {
-    for (const std::string& text : nodes) {
-      if (const auto name = core::ZnodeName::parse(text)) numbers_.push_back(name->sequence);
-    }
+bool any_passes(const std::vector<client::Reply>& replies) {
+  return std::ranges::any_of(replies, core::is_temporary_failure, &client::Reply::status);
+}
+
+OwnZnodes own_znodes(PathLock& path_lock) {
+  return OwnZnodes(path_lock.context().keeper().session(), path_lock.nodes());
+}
+
+// ---- participants -------------------------------------------------------------------------------
+
+std::vector<client::Reply> get_all(PathLock& path_lock, BlockingRequests& query, const Queue& queue,
+                                   const std::vector<core::ZnodeName>& contenders) {
+  std::vector<client::Operation> reads;
+  for (const auto& name : contenders) {
+    reads.emplace_back(client::request::Get{path_lock.path().child(name.text)});
   }
-
-  bool has(const core::ZnodeName& name, const client::Reply& reply) const {
-    if (reply.status == Status::ok) return is_created_by(session_, reply);
-    return std::ranges::find(numbers_, name.sequence) != numbers_.end();
+  auto replies = query.run(std::move(reads));
+  for (client::Reply& reply : replies) {
+    if (queue.is_deleted(reply)) reply.status = Status::no_node;
   }
-
- private:
-  core::SessionId session_;
-  std::vector<core::Sequence> numbers_;
-};
-
-}  // namespace
-
-std::chrono::system_clock::time_point time_of(std::int64_t ms) {
-  using std::chrono::milliseconds;
-  using Time = std::chrono::system_clock::time_point;
-  constexpr auto kLatest = std::chrono::floor<milliseconds>(Time::max().time_since_epoch());
-  return Time(milliseconds(std::clamp(ms, -kLatest.count(), kLatest.count())));
+  return replies;
 }
-
-Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine) {
-  const auto wish = *core::parse_znode_name(name.text);
-  Participant p;
-  p.access = wish.access;
-  p.permits = wish.permits;
-  p.weight = wish.weight;
-  p.mine = mine;
-  p.node = core::printable(name.text, 128);
-  p.sequence = name.sequence.value;
-  p.session_id = reply.ephemeral_owner.value;
-  std::int64_t since_ms = reply.created_ms;
-  const auto data = core::ZnodeData::parse(reply.data);
-  // A znode at a gate is never granted.
-  if (wish.access != Access::weighted) p.token = core::queue_zxid(data, reply.token);
-  if (data) {
-    p.owner = data->owner;
-    p.host = data->host;
-    p.application = data->application;
-    p.thread = data->thread;
-    p.pid = data->pid;
-    p.label = data->label;
-    p.note = data->note;
-    p.thread_bound = data->bound;
-    p.is_candidate = data->is_candidate && wish.access == Access::exclusive;
-    if (data->since_ms != 0) since_ms = data->since_ms;
-  }
-  p.since = time_of(since_ms);
-  return p;
-}
-
-// A marker with a time before the creation of the znode is of an earlier path, or was made by hand.
-void set_holds(Participant& p, const Queue& queue) {
-  p.holds = true;
-  const auto marked = queue.held_since_ms.find({p.sequence});
-  if (marked == queue.held_since_ms.end()) return;
-  const auto since = time_of(marked->second);
-  if (since >= p.since) p.held_since = since;
-}
-
-namespace {
 
 /// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
 /// under another name. Then replaces the name and the reply.
@@ -110,10 +60,6 @@ void follow_downgrades(PathLock& path_lock, BlockingRequests& query,
     queue[i] = *std::move(reader);
     replies[i] = query.run(client::request::Get{path_lock.path().child(queue[i].text)});
   }
-}
-
-bool any_passes(const std::vector<client::Reply>& replies) {
-  return std::ranges::any_of(replies, core::is_temporary_failure, &client::Reply::status);
 }
 
 bool is_at_gate(const core::ZnodeName& name) {
@@ -133,54 +79,51 @@ void follow_passing(PathLock& path_lock, BlockingRequests& query, Queue& queue,
     if (replies[i].status != Status::no_node) known.emplace(name.text, replies[i]);
   }
   if (!passed) return;
-  queue = read_queue_now(path_lock, query);
-  std::vector<client::Reply> all(queue.contenders.size());
-  std::vector<client::Operation> reads;
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& name = queue.contenders[i];
-    if (const auto said = known.find(name.text); said != known.end()) {
-      all[i] = std::move(said->second);
-    } else {
-      reads.emplace_back(client::request::Get{path_lock.path().child(name.text)});
-      missing.push_back(i);
+  queue = Queue::of(list_children(path_lock, query));
+  std::vector<core::ZnodeName> missing;
+  for (const auto& name : queue.contenders) {
+    if (!known.contains(name.text)) missing.push_back(name);
+  }
+  auto fresh = get_all(path_lock, query, queue, missing);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    known.emplace(missing[i].text, std::move(fresh[i]));
+  }
+  replies.clear();
+  for (const auto& name : queue.contenders) replies.push_back(std::move(known.at(name.text)));
+}
+
+// ---- a view -------------------------------------------------------------------------------------
+
+/// Reads what `view` needs. Returns false if the children must be listed again. `is_last`: they are
+/// not listed again because of a deleted znode.
+bool read_all(PathLock& path_lock, BlockingRequests& query, ViewBuilder& view, bool is_last) {
+  while (!view.reads().empty()) {
+    std::vector<client::Operation> reads;
+    for (const auto& read : view.reads()) {
+      reads.emplace_back(client::request::Get{path_lock.path().child(read.child)});
+    }
+    const auto replies = query.run(std::move(reads));
+    if (any_passes(replies)) {
+      BlockingRequests::pause();
+      return false;
+    }
+    const OwnZnodes own = own_znodes(path_lock);
+    for (const client::Reply& reply : replies) {
+      const bool is_outdated = view.is_outdated_by(reply);
+      if (is_outdated && !is_last) return false;
+      if (!is_outdated && view.lacks(reply)) query.fail(reply);
+      view.take(reply, own);
     }
   }
-  auto fresh = query.run(std::move(reads));
-  queue.mark_recreated(fresh);
-  for (std::size_t i = 0; i < missing.size(); ++i) all[missing[i]] = std::move(fresh[i]);
-  replies = std::move(all);
+  return true;
 }
 
 }  // namespace
 
-Queue Queue::of(const client::Reply& list) {
-  Queue queue{.contenders = core::contenders(list.children),
-              .lock_delay = std::nullopt,
-              .as_of = list.pzxid,
-              .held_since_ms = {}};
-  for (const core::DelayMarker& orphan : core::orphans(list.children)) {
-    queue.lock_delay = std::max(queue.lock_delay, std::optional(orphan.length));
-  }
-  for (const std::string& child : list.children) {
-    const auto marker = core::HoldMarker::parse(child);
-    if (!marker) continue;
-    auto& since_ms = queue.held_since_ms[marker->owner_sequence];
-    since_ms = std::max(since_ms, marker->since_ms);  // an older one is of a recreated path
-  }
-  return queue;
-}
-
-void Queue::mark_recreated(std::vector<client::Reply>& nodes) const {
-  for (client::Reply& node : nodes) {
-    if (node.status == Status::ok && node.token > as_of) node.status = Status::no_node;
-  }
-}
-
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
                                         const TimeLimit& limit) {
   BlockingRequests query(*path_lock, kReadOperation, limit);
-  return read_queue_now(*path_lock, query).contenders;
+  return core::contenders(list_children(*path_lock, query).children);
 }
 
 std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_lock,
@@ -199,20 +142,15 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
                                            const TimeLimit& limit, std::int32_t total_permits) {
   BlockingRequests query(*path_lock, kReadOperation, limit);
   for (;;) {
-    auto queue = read_queue_now(*path_lock, query);
-    std::vector<client::Operation> reads;
-    for (const auto& name : queue.contenders) {
-      reads.emplace_back(client::request::Get{path_lock->path().child(name.text)});
-    }
-    auto replies = query.run(std::move(reads));
-    queue.mark_recreated(replies);
+    auto queue = Queue::of(list_children(*path_lock, query));
+    auto replies = get_all(*path_lock, query, queue, queue.contenders);
     follow_passing(*path_lock, query, queue, replies);
     follow_downgrades(*path_lock, query, queue.contenders, replies);
     if (any_passes(replies)) {
       BlockingRequests::pause();
       continue;
     }
-    const Own own(*path_lock, path_lock->nodes());
+    const OwnZnodes own = own_znodes(*path_lock);
     std::vector<Participant> participants;
     core::Holders holders(total_permits);
     for (std::size_t i = 0; i < replies.size(); ++i) {
@@ -228,100 +166,12 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
   }
 }
 
-bool shares_count(const std::vector<core::ZnodeName>& queue) noexcept {
-  return std::ranges::any_of(queue, [](const core::ZnodeName& name) {
-    const auto wish = core::parse_znode_name(name.text);
-    return wish && wish->access == Access::permits && wish->named_total == 0;
-  });
-}
-
-std::int32_t count_in(const client::Reply& reply) noexcept {
-  if (reply.status != Status::ok) return 0;
-  return core::parse_permit_count(reply.data).value_or(0);
-}
-
-std::vector<core::ZnodeName> holders_in(ViewKind kind, const Queue& queue, std::int32_t count) {
-  if (queue.lock_delay) return {};
-  auto holders = core::holders(queue.contenders, count);
-  if (kind == ViewKind::leadership && holders.size() > 1) holders.resize(1);
-  return holders;
-}
-
-QueueView view_of(PathLock& path_lock, const std::vector<std::string>& own_nodes, ViewKind kind,
-                  const Queue& queue, const std::vector<core::ZnodeName>& holders,
-                  const std::vector<client::Reply>& replies, std::string_view proclaimed) {
-  QueueView view;
-  const Own own(path_lock, own_nodes);
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    view.holders.push_back(describe(holders[i], replies[i], own.has(holders[i], replies[i])));
-    set_holds(view.holders.back(), queue);
-  }
-  if (kind != ViewKind::leadership) {
-    view.holding = holders.size();
-    view.waiting = queue.contenders.size() - holders.size();
-    view.lock_delay = queue.lock_delay;
-  }
-  auto said = core::Proclamation::parse(proclaimed);
-  if (said && !view.holders.empty() && said->leader == view.holders.front().token) {
-    view.proclaimed = std::move(said->value);
-  }
-  return view;
-}
-
-LockState lock_state_of(QueueView view) {
-  return {.holders = std::move(view.holders),
-          .waiting = view.waiting,
-          .holding = view.holding,
-          .lock_delay = view.lock_delay};
-}
-
-QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewKind kind,
+QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewScope scope,
                     const TimeLimit& limit) {
   BlockingRequests query(*path_lock, kReadOperation, limit);
-  const auto get = [&](const std::string& name) {
-    return client::request::Get{path_lock->path().child(name)};
-  };
   for (int lists = 1;; ++lists) {
-    const auto queue = read_queue_now(*path_lock, query);
-    client::Reply count;
-    if (shares_count(queue.contenders)) count = query.run(get(std::string(core::kCountNode)));
-    if (core::is_temporary_failure(count.status)) {
-      BlockingRequests::pause();
-      continue;
-    }
-    const auto holders = holders_in(kind, queue, count_in(count));
-    const bool with_value = kind == ViewKind::leadership && !holders.empty();
-    // The value first: if a later reply still has the leader's znode, it led when the value was
-    // read.
-    std::vector<client::Operation> reads;
-    if (with_value) {
-      reads.emplace_back(get(core::proclamation_node(holders.front().sequence)));
-    }
-    for (const auto& name : holders) {
-      reads.emplace_back(get(name.text));
-      if (kind == ViewKind::first_holder) break;
-    }
-    auto replies = query.run(std::move(reads));
-    const auto is = [](auto... statuses) {
-      return [=](const client::Reply& r) { return ((r.status == statuses) || ...); };
-    };
-    if (any_passes(replies)) {
-      BlockingRequests::pause();
-      continue;
-    }
-    std::string value;
-    if (with_value) {
-      if (!is(Status::ok, Status::no_node)(replies.front())) query.fail(replies.front());
-      value = std::move(replies.front().data);
-      replies.erase(replies.begin());
-    }
-    queue.mark_recreated(replies);
-    const bool is_deleted = std::ranges::any_of(replies, is(Status::no_node));  // since the list
-    if (is_deleted && lists < kMostLists) continue;
-    const auto bad =
-        std::ranges::find_if_not(replies, is(Status::ok, Status::no_auth, Status::no_node));
-    if (bad != replies.end()) query.fail(*bad);
-    return view_of(*path_lock, path_lock->nodes(), kind, queue, holders, replies, value);
+    ViewBuilder view(list_children(*path_lock, query), scope);
+    if (read_all(*path_lock, query, view, lists >= kMostLists)) return view.view();
   }
 }
 

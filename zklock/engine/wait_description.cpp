@@ -3,12 +3,9 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/core/child_nodes.h"
-#include "zklock/core/znode_name.h"
-#include "zklock/engine/queue_reader.h"
+#include "zklock/engine/queue_view.h"
 #include "zklock/lock_state.h"
 
 namespace zklock::detail {
@@ -32,16 +29,13 @@ class WaitDescription : public std::enable_shared_from_this<WaitDescription> {
   void submit(client::Operation operation, Step step);
   void children_counted(const client::Reply& reply);
   void listed(const client::Reply& reply);
-  void permits_read(const client::Reply& reply);
-  void find_holders(std::int32_t permits);
-  void read_holder(const client::Reply& reply);
-  /// `replies`: the reply to the Get of the first holder; none if no contender holds.
-  void log(const std::vector<client::Reply>& replies);
+  void read(const client::Reply& reply);
+  /// Reads the next znode, or logs the view.
+  void read_next();
 
   const std::shared_ptr<PathLock> path_lock_;
   const std::shared_ptr<void> turn_;
-  Queue queue_;
-  std::vector<core::ZnodeName> holders_;
+  ViewBuilder view_;
 };
 
 void WaitDescription::start() {
@@ -66,33 +60,20 @@ void WaitDescription::children_counted(const client::Reply& reply) {
 
 void WaitDescription::listed(const client::Reply& reply) {
   if (reply.status != Status::ok) return;
-  queue_ = Queue::of(reply);
-  if (!shares_count(queue_.contenders)) return find_holders(0);
-  submit(request::Get{path_lock_->child(core::kCountNode)}, &WaitDescription::permits_read);
+  view_ = ViewBuilder(reply, ViewScope::first_holder());
+  read_next();
 }
 
-void WaitDescription::permits_read(const client::Reply& reply) {
-  find_holders(count_in(reply));
-}
-
-void WaitDescription::find_holders(std::int32_t permits) {
-  holders_ = holders_in(ViewKind::first_holder, queue_, permits);
-  if (holders_.empty()) return log({});
-  submit(request::Get{path_lock_->child(holders_.front().text)}, &WaitDescription::read_holder);
+void WaitDescription::read_next() {
+  if (view_.reads().empty()) return path_lock_->log_wait(to_string(view_.view().lock));
+  submit(request::Get{path_lock_->child(view_.reads().front().child)}, &WaitDescription::read);
 }
 
 // If the holder has released meanwhile, the wait is about to end.
-void WaitDescription::read_holder(const client::Reply& reply) {
-  std::vector<client::Reply> replies{reply};
-  queue_.mark_recreated(replies);
-  const Status status = replies.front().status;
-  if (status == Status::ok || status == Status::no_auth) log(replies);
-}
-
-void WaitDescription::log(const std::vector<client::Reply>& replies) {
-  QueueView view = view_of(*path_lock_, path_lock_->nodes(), ViewKind::first_holder, queue_,
-                           holders_, replies, {});
-  path_lock_->log_wait(to_string(lock_state_of(std::move(view))));
+void WaitDescription::read(const client::Reply& reply) {
+  if (view_.is_outdated_by(reply) || view_.lacks(reply)) return;
+  view_.take(reply, OwnZnodes(path_lock_->context().keeper().session(), path_lock_->nodes()));
+  read_next();
 }
 
 }  // namespace

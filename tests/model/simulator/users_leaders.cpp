@@ -7,7 +7,7 @@
 
 #include "tests/model/simulator/leader.h"
 #include "tests/model/simulator/users.h"
-#include "zklock/engine/queue_reader.h"
+#include "zklock/engine/queue_view.h"
 #include "zklock/error.h"
 #include "zklock/guarded_transaction.h"
 

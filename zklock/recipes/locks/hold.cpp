@@ -97,8 +97,7 @@ LockState Hold::blocked_by(Deadline deadline) const {
   const detail::TimeLimit limit(deadline, refused_->context().scheduler().now());
   if (!limit.waits()) return {};  // as a query, it would have the connection timeout
   try {
-    return detail::lock_state_of(
-        detail::read_view(refused_, detail::ViewKind::first_holder, limit));
+    return detail::read_view(refused_, detail::ViewScope::first_holder(), limit).lock;
   } catch (const Error&) {
     return {};
   }

@@ -8,7 +8,6 @@
 
 namespace zklock {
 
-using detail::lock_state_of;
 using detail::QueueObserver;
 using detail::QueueView;
 
@@ -16,7 +15,7 @@ namespace {
 
 ElectionState state_of(const QueueView& view) {
   ElectionState state;
-  if (!view.holders.empty()) state.leader = view.holders.front();
+  if (!view.lock.holders.empty()) state.leader = view.lock.holders.front();
   state.value = view.proclaimed;
   return state;
 }
@@ -26,7 +25,7 @@ ElectionState state_of(const QueueView& view) {
 // ---- LockObserver -------------------------------------------------------------------------------
 
 LockObserver::LockObserver(Client& client, std::string path, Executor executor)
-    : observer_(QueueObserver::make(client, std::move(path), detail::ViewKind::lock,
+    : observer_(QueueObserver::make(client, std::move(path), detail::ViewScope::all_holders(),
                                     std::move(executor))) {}
 
 LockObserver::~LockObserver() {
@@ -34,12 +33,12 @@ LockObserver::~LockObserver() {
 }
 
 LockState LockObserver::state(Deadline deadline) const {
-  return lock_state_of(observer_->read(deadline));
+  return observer_->read(deadline).lock;
 }
 
 Subscription LockObserver::add_listener(Listener listener) {
   return observer_->add(
-      [listener = std::move(listener)](const QueueView& view) { listener(lock_state_of(view)); });
+      [listener = std::move(listener)](const QueueView& view) { listener(view.lock); });
 }
 
 const std::string& LockObserver::path() const noexcept {
@@ -49,7 +48,7 @@ const std::string& LockObserver::path() const noexcept {
 // ---- ElectionObserver ---------------------------------------------------------------------------
 
 ElectionObserver::ElectionObserver(Client& client, std::string path, Executor executor)
-    : observer_(QueueObserver::make(client, std::move(path), detail::ViewKind::leadership,
+    : observer_(QueueObserver::make(client, std::move(path), detail::ViewScope::leadership(),
                                     std::move(executor))) {}
 
 ElectionObserver::~ElectionObserver() {

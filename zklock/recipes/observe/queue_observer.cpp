@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cassert>
 #include <functional>
-#include <tuple>
 #include <utility>
 
 #include "zklock/core/child_nodes.h"
@@ -26,12 +25,17 @@ bool is_same_contender(const Participant& a, const Participant& b) {
   return a.node == b.node && a.token == b.token;
 }
 
+/// Returns whether the next attempt may succeed.
+bool is_temporary_failure(const client::Reply& reply) noexcept {
+  return core::is_temporary_failure(reply.status) || reply.status == Status::not_connected;
+}
+
 }  // namespace
 
-std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path, ViewKind kind,
-                                                   Executor executor) {
+std::shared_ptr<QueueObserver> QueueObserver::make(Client& client, std::string path,
+                                                   ViewScope scope, Executor executor) {
   return std::make_shared<QueueObserver>(
-      ClientCore::of(client)->usable_path_lock("observe", std::move(path)), kind,
+      ClientCore::of(client)->usable_path_lock("observe", std::move(path)), scope,
       std::move(executor));
 }
 
@@ -40,9 +44,10 @@ void QueueObserver::object_destroyed(std::shared_ptr<QueueObserver> observer) no
   observer->stop();
 }
 
-QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind, Executor executor)
+QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewScope scope,
+                             Executor executor)
     : path_lock_(std::move(path_lock)),
-      kind_(kind),
+      scope_(scope),
       executor_(std::move(executor)),
       listeners_(context().shared_listener_dispatcher(executor_.lent())) {}
 
@@ -52,7 +57,9 @@ Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) 
   Subscription added = listeners_.add(std::move(listener), last_view_);
   if (state_ == State::idle) {
     // The watches of a session end with it, without an event.
-    if (round_ == 0) context().add_session_listener(shared_from_this());
+    if (!std::exchange(is_session_listener_, true)) {
+      context().add_session_listener(shared_from_this());
+    }
     begin_round();
   }
   return added;
@@ -68,7 +75,7 @@ void QueueObserver::stop() {
   {
     const EngineLock lock(entry());
     state_ = State::over;
-    ++round_;
+    round_.end();
     end_watches();
     for (const auto id : requests_) context().coordinator().cancel_unsent(id);
     context().scheduler().cancel(timer_);
@@ -81,36 +88,30 @@ void QueueObserver::stop() {
 
 // ---- steps -------------------------------------------------------------------------------------
 
-template <class Step, class... Read>
-client::RequestId QueueObserver::submit(client::Operation operation, Step step, Read... read) {
+template <class Step>
+auto QueueObserver::in_round(Step step) {
+  return under_lock(weak_from_this(),
+                    round_.guard([this, step](const client::Reply& reply, const auto&... more) {
+                      if (!end_if_over(reply)) std::invoke(step, *this, reply, more...);
+                    }));
+}
+
+client::RequestId QueueObserver::submit(client::Operation operation, client::ReplyHandler handler) {
   requests_.push_back(context().coordinator().submit(
-      {.operation = std::move(operation), .session = session_},
-      [weak = weak_from_this(), round = round_, step, read...](const client::Reply& reply) {
-        const auto self = weak.lock();
-        if (!self) return;
-        auto results = std::tuple(read(reply)...);
-        const EngineLock lock(self->entry());
-        if (self->round_ != round || self->end_if_over(reply)) return;
-        std::apply([&](auto&... result) { std::invoke(step, *self, reply, std::move(result)...); },
-                   results);
-      }));
+      {.operation = std::move(operation), .session = session_}, std::move(handler)));
   return requests_.back();
 }
 
 request::OnWatchEvent QueueObserver::on_watch() {
-  return [weak = weak_from_this(), round = round_](SessionId, request::WatchEvent) {
-    const auto self = weak.lock();
-    if (!self) return;
-    const EngineLock lock(self->entry());
-    if (self->round_ != round) return;
+  return under_lock(weak_from_this(), round_.guard([this](SessionId, request::WatchEvent) {
     // The view that is being read is reported first. Otherwise a queue that changes all the time
     // would never be reported.
-    if (self->state_ == State::describing) {
-      self->fired_ = true;
-    } else if (self->state_ == State::resting) {
-      self->list_when_due();
+    if (state_ == State::describing) {
+      fired_ = true;
+    } else if (state_ == State::resting) {
+      list_when_due();
     }
-  };
+  }));
 }
 
 void QueueObserver::assert_invariants() const noexcept {
@@ -123,10 +124,6 @@ void QueueObserver::end_watches() {
   for (const auto id : std::exchange(watches_, {})) context().coordinator().unwatch(id);
 }
 
-bool QueueObserver::is_temporary_failure(const client::Reply& reply) noexcept {
-  return core::is_temporary_failure(reply.status) || reply.status == Status::not_connected;
-}
-
 bool QueueObserver::end_if_over(const client::Reply& reply) {
   const bool is_over = core::sort_of(reply.status) == core::StatusSort::client_ended;
   if (is_over) state_ = State::over;
@@ -136,13 +133,13 @@ bool QueueObserver::end_if_over(const client::Reply& reply) {
 void QueueObserver::begin_round() {
   end_watches();
   context().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
-  ++round_;
+  round_.end();
   fired_ = false;
   requests_.clear();
   if (listeners_.is_empty()) return be_idle();
   if (session_ != SessionId{}) return list();
   state_ = State::catching_up;
-  submit(request::Check{path()}, &QueueObserver::caught_up);
+  submit(request::Check{path()}, in_round(&QueueObserver::caught_up));
 }
 
 // Called when there is no listener.
@@ -163,16 +160,11 @@ void QueueObserver::list() {
   state_ = State::listing;
   listed_at_ = context().scheduler().now();
   watches_.push_back(
-      submit(request::ListAndWatch{path(), on_watch()}, &QueueObserver::listed,
-             [kind = kind_](const client::Reply& reply) { return read_list(reply, kind); }));
-}
-
-QueueObserver::Listed QueueObserver::read_list(const client::Reply& reply, ViewKind kind) {
-  if (reply.status != Status::ok) return {};
-  Listed list{.queue = Queue::of(reply), .holders = {}};
-  list.shares_count = zklock::detail::shares_count(list.queue.contenders);
-  if (!list.shares_count) list.holders = holders_in(kind, list.queue, 0);
-  return list;
+      submit(request::ListAndWatch{path(), on_watch()},
+             [scope = scope_, then = in_round(&QueueObserver::listed)](const client::Reply& reply) {
+               // The list can be long, so it is read without the engine mutex.
+               then(reply, std::make_shared<ViewBuilder>(reply, scope));
+             }));
 }
 
 void QueueObserver::list_when_due() {
@@ -181,86 +173,66 @@ void QueueObserver::list_when_due() {
   pause_until(due);
 }
 
-void QueueObserver::listed(const client::Reply& reply, Listed list) {
+void QueueObserver::listed(const client::Reply& reply, const std::shared_ptr<ViewBuilder>& view) {
   if (reply.status == Status::no_node) return await();
   if (reply.status != Status::ok) return pause(reply);
-  queue_ = std::move(list.queue);
-  if (list.shares_count) return get_permit_count();
-  holders_ = std::move(list.holders);
-  const bool proclaimed =
-      kind_ == ViewKind::leadership && !holders_.empty() &&
-      std::ranges::count(reply.children, core::proclamation_node(holders_.front().sequence)) > 0;
-  describe(proclaimed);
+  view_ = view;
+  describe();
 }
 
-void QueueObserver::get_permit_count() {
+void QueueObserver::describe() {
+  const auto reads = view_->reads();
+  if (reads.empty()) return rest(view_->view());
   state_ = State::describing;
-  const std::string node = path_lock_->path().child(std::string(core::kCountNode));
-  watches_.push_back(
-      submit(request::GetAndWatch{node, on_watch()}, &QueueObserver::got_permit_count));
-}
-
-void QueueObserver::got_permit_count(const client::Reply& reply) {
-  if (is_temporary_failure(reply)) return pause(reply);
-  holders_ = holders_in(kind_, queue_, count_in(reply));
-  describe(false);
-}
-
-void QueueObserver::describe(bool proclaimed) {
-  state_ = State::describing;
-  replies_.assign(holders_.size(), {});
-  proclaimed_.reset();
-  outstanding_ = holders_.size() + (proclaimed ? 1 : 0);
-  if (outstanding_ == 0) return all_described();
-  if (proclaimed) {
-    // The value first: if a later reply still has the leader's znode, it led when the value was
-    // read.
-    const auto node = core::proclamation_node(holders_.front().sequence);
-    watches_.push_back(submit(request::GetAndWatch{path_lock_->path().child(node), on_watch()},
-                              [](QueueObserver& self, const client::Reply& reply) {
-                                self.proclaimed_ = reply;
-                                if (reply.unreadable) self.proclaimed_->status = Status::no_auth;
-                                if (--self.outstanding_ == 0) self.all_described();
-                              }));
-  }
-  for (std::size_t i = 0; i < holders_.size(); ++i) {
-    submit(request::Get{path_lock_->path().child(holders_[i].text)},
-           [i](QueueObserver& self, const client::Reply& reply) {
-             self.replies_[i] = reply;
-             if (--self.outstanding_ == 0) self.all_described();
-           });
+  replies_.assign(reads.size(), {});
+  outstanding_ = reads.size();
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const std::string node = path_lock_->path().child(reads[i].child);
+    const auto on_reply = in_round([i](QueueObserver& self, const client::Reply& reply) {
+      self.replies_[i] = reply;
+      if (reply.unreadable) self.replies_[i].status = Status::no_auth;
+      if (--self.outstanding_ == 0) self.described();
+    });
+    if (reads[i].can_change()) {
+      watches_.push_back(submit(request::GetAndWatch{node, on_watch()}, on_reply));
+    } else {
+      submit(request::Get{node}, on_reply);
+    }
   }
 }
 
-void QueueObserver::all_described() {
-  const auto is_missing = [](const client::Reply& r) { return r.status == Status::no_node; };
-  const auto failed = [](const client::Reply& r) {
-    return r.status != Status::ok && r.status != Status::no_auth;
-  };
-  queue_.mark_recreated(replies_);
-  if (std::ranges::any_of(replies_, is_missing)) return list_when_due();
-  if (proclaimed_ && is_missing(*proclaimed_)) return list_when_due();
-  const auto bad = std::ranges::find_if(replies_, failed);
-  if (bad != replies_.end()) return pause(*bad);
-  QueueView view =
-      view_of(*path_lock_, path_lock_->own_node_names(), kind_, queue_, holders_, replies_,
-              proclaimed_ ? std::string_view(proclaimed_->data) : std::string_view());
-  if (!proclaimed_ || proclaimed_->status == Status::ok) return rest(std::move(view));
+void QueueObserver::described() {
+  const OwnZnodes own(context().keeper().session(), path_lock_->own_node_names());
+  const auto replies = std::exchange(replies_, {});
+  const client::Reply* missing_value = nullptr;
+  for (const client::Reply& reply : replies) {
+    if (view_->is_outdated_by(reply)) return list_when_due();
+    if (view_->lacks(reply)) {
+      if (view_->reads().front().what != ViewBuilder::Read::What::proclaimed_value) {
+        return pause(reply);
+      }
+      missing_value = &reply;
+    }
+    view_->take(reply, own);
+  }
+  if (missing_value == nullptr) return describe();
   // Only a new leader is reported without its value. A known leader would seem to have withdrawn
   // it.
-  const bool same_leader = last_view_ && !last_view_->holders.empty() &&
-                           is_same_contender(last_view_->holders.front(), view.holders.front());
-  const bool unreadable = proclaimed_->status == Status::no_auth;
-  if (unreadable && !same_leader) {
+  const QueueView& view = view_->view();
+  const bool same_leader =
+      last_view_ && !last_view_->lock.holders.empty() &&
+      is_same_contender(last_view_->lock.holders.front(), view.lock.holders.front());
+  if (missing_value->status == Status::no_auth && !same_leader) {
     listeners_.notify(view);
-    last_view_ = std::move(view);
+    last_view_ = view;
   }
-  pause(*proclaimed_);
+  pause(*missing_value);
 }
 
 void QueueObserver::await() {
   state_ = State::awaiting;
-  watches_.push_back(submit(request::ExistsAndWatch{path(), on_watch()}, &QueueObserver::awaited));
+  watches_.push_back(
+      submit(request::ExistsAndWatch{path(), on_watch()}, in_round(&QueueObserver::awaited)));
 }
 
 void QueueObserver::awaited(const client::Reply& reply) {
@@ -286,12 +258,8 @@ void QueueObserver::pause(const client::Reply& reply) {
 
 void QueueObserver::pause_until(core::Instant when) {
   state_ = State::pausing;
-  timer_ = context().scheduler().at(when, [weak = weak_from_this(), round = round_] {
-    const auto self = weak.lock();
-    if (!self) return;
-    const EngineLock lock(self->entry());
-    if (self->round_ == round) self->begin_round();
-  });
+  timer_ = context().scheduler().at(
+      when, under_lock(weak_from_this(), round_.guard([this] { begin_round(); })));
 }
 
 }  // namespace zklock::detail

@@ -30,24 +30,20 @@ namespace zklock::detail {
 /// |-------------|-----------------|------------------------------|-------------------------------|
 /// | idle        | nothing         | add()                        | catching_up (1)               |
 /// | catching_up | Check           | ok, no_node, no_auth         | listing                       |
-/// | listing     | ListAndWatch    | ok, and no contender holds   | resting; reports no holder    |
-/// |             |                 | ok, and contenders hold      | describing the holders        |
-/// |             |                 | ok, and holders depend on a  | describing the permit count   |
-/// |             |                 | permit count                 |                               |
+/// | listing     | ListAndWatch    | ok                           | describing; if there is       |
+/// |             |                 |                              | nothing to read, resting      |
 /// |             |                 | no_node                      | awaiting                      |
-/// | describing  | GetAndWatch of  | any reply except a temporary | describing the holders; if    |
-/// | the count   | the count       | failure                      | there are none, resting       |
-/// | describing  | Get of each     | a reply is no_node           | pausing (2)                   |
-/// | the holders | holder, and     | the value is unreadable      | pausing, to read it again; if |
-/// |             | GetAndWatch of  | (no_auth)                    | the leader is new, reports it |
-/// |             | a leader's      |                              | without a value               |
-/// |             | value           | all are ok, or no_auth for a | resting; reports the holders  |
-/// |             |                 | holder                       | and the value                 |
+/// | describing  | reads of the    | all are answered             | describing what is still to   |
+/// |             | ViewBuilder; a  |                              | be read; or resting, and      |
+/// |             | watch on what   |                              | reports the view              |
+/// |             | can change      | a znode was deleted          | pausing (2)                   |
+/// |             |                 | the value is unreadable      | pausing, to read it again; if |
+/// |             |                 | (no_auth)                    | the leader is new, reports it |
+/// |             |                 |                              | without a value               |
 /// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
 /// |             |                 | ok                           | pausing (2)                   |
 /// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
 /// |             |                 | while describing             |                               |
-/// |             |                 | no thread for a listener     | pausing, to report it again   |
 /// | (all above  |                 | any other reply              | pausing                       |
 /// | but idle)   |                 | replies closed, auth_failed  | over                          |
 /// | pausing     | timer           | the timer                    | catching_up (1)               |
@@ -73,10 +69,10 @@ class QueueObserver final : public NewSessionListener,
   static constexpr std::chrono::milliseconds kLeastBetweenLists{20};
 
   /// Throws Error(invalid_path | closed | forked).
-  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, ViewKind kind,
+  static std::shared_ptr<QueueObserver> make(Client& client, std::string path, ViewScope scope,
                                              Executor executor);
   /// `executor` runs the listeners, if it is set.
-  QueueObserver(std::shared_ptr<PathLock> path_lock, ViewKind kind, Executor executor);
+  QueueObserver(std::shared_ptr<PathLock> path_lock, ViewScope scope, Executor executor);
 
   Subscription add(std::function<void(const QueueView&)> listener);
   void stop();
@@ -86,31 +82,30 @@ class QueueObserver final : public NewSessionListener,
 
   /// Reads the view from a server, independently of the watches; see read_view().
   QueueView read(Deadline deadline) const {
-    return read_view(path_lock_, kind_, TimeLimit(deadline, context().scheduler().now()));
+    return read_view(path_lock_, scope_, TimeLimit(deadline, context().scheduler().now()));
   }
   const std::string& path() const noexcept { return path_lock_->path().str(); }
+  /// Returns what an EngineLock enters for this observer.
+  EngineLock::Entry entry() const noexcept { return {context(), this}; }
 
  private:
   enum class State { idle, catching_up, listing, describing, awaiting, resting, pausing, over };
-  /// Identifies a round: one list and the reads that follow it. Replies and events of earlier
-  /// rounds are ignored.
-  using Round = std::uint64_t;
 
   EngineContext& context() const noexcept { return path_lock_->context(); }
-  EngineLock::Entry entry() const noexcept { return {context(), this}; }
   void warn(const std::string& text) const noexcept {
     context().warn(core::log_line("observe", path(), text, {}));
   }
 
   // REQUIRES: the engine mutex is held.
   void assert_invariants() const noexcept override;
+  /// Begins a round: one list and the reads that follow it. Replies and events of earlier rounds are
+  /// ignored.
   void begin_round();
   void be_idle();
   void list();
   void list_when_due();
-  void get_permit_count();
-  void got_permit_count(const client::Reply& reply);
-  void describe(bool proclaimed);
+  /// Sends the reads that the view needs next, or rests.
+  void describe();
   void await();
   void pause(const client::Reply& reply);
   void pause_until(core::Instant when);
@@ -118,34 +113,26 @@ class QueueObserver final : public NewSessionListener,
   /// Ends the observer if the reply says that the client is closed or refused. Returns whether it
   /// did.
   bool end_if_over(const client::Reply& reply);
-  /// Returns whether the next attempt may succeed.
-  static bool is_temporary_failure(const client::Reply& reply) noexcept;
-  /// Sends a request of this round. Its reply calls `step(*this, reply, read(reply)...)`, and `read`
-  /// without the engine mutex.
-  template <class Step, class... Read>
-  client::RequestId submit(client::Operation operation, Step step, Read... read);
-  /// The content of a list of the children. It can be long, so it is read without the engine mutex.
-  struct Listed {
-    Queue queue;
-    bool shares_count = false;
-    std::vector<core::ZnodeName> holders;  ///< unless they depend on the shared count
-  };
-  static Listed read_list(const client::Reply& reply, ViewKind kind);
+  /// Returns a callback that calls `step(*this, reply, more...)`, unless the round has ended.
+  template <class Step>
+  auto in_round(Step step);
+  client::RequestId submit(client::Operation operation, client::ReplyHandler handler);
   client::request::OnWatchEvent on_watch();
   void end_watches();
   void caught_up(const client::Reply& reply);
-  void listed(const client::Reply& reply, Listed list);
-  void all_described();
+  void listed(const client::Reply& reply, const std::shared_ptr<ViewBuilder>& view);
+  void described();
   void awaited(const client::Reply& reply);
 
   const std::shared_ptr<PathLock> path_lock_;
-  const ViewKind kind_;
+  const ViewScope scope_;
   const BorrowedExecutor executor_;
   Listeners<QueueView, Delivery::newest> listeners_;
 
   // under the engine mutex
   State state_ = State::idle;
-  Round round_ = 0;
+  Epoch round_;
+  bool is_session_listener_ = false;
   SessionId session_ = {};  ///< session whose Check was answered; 0: none
   core::Instant listed_at_ = {};
   std::vector<client::RequestId> watches_;
@@ -153,11 +140,8 @@ class QueueObserver final : public NewSessionListener,
   client::TimerId timer_ = {};
   bool fired_ = false;  ///< a watch fired while describing
   bool warned_ = false;
-  Queue queue_;
-  std::vector<core::ZnodeName> holders_;
-  std::vector<client::Reply> replies_;  ///< to the Gets of the holders
-  /// The reply for the first holder's proclamation, if any.
-  std::optional<client::Reply> proclaimed_;
+  std::shared_ptr<ViewBuilder> view_;   ///< the view that is being read
+  std::vector<client::Reply> replies_;  ///< to the reads of describe()
   std::size_t outstanding_ = 0;         ///< count of replies
   std::optional<QueueView> last_view_;  ///< the last reported view
 };

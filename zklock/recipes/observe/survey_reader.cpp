@@ -9,7 +9,6 @@
 
 #include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_path.h"
-#include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/blocking_requests.h"
 #include "zklock/engine/callback/blocking_call.h"
@@ -147,7 +146,14 @@ SurveyPage SurveyReader::take_page(std::size_t entries) {
 void SurveyReader::finish() {
   while (!visits_.empty() && visits_.front().step == Step::done) {
     Visit& first = visits_.front();
-    if (first.is_lock) page_.locks.push_back(std::move(first.lock));
+    if (first.is_lock) {
+      const QueueView& view = first.view.view();
+      first.lock.state = view.lock;
+      first.lock.waiters = view.waiters;
+      first.lock.is_delayed = view.lock.lock_delay.has_value();
+      first.lock.permits = first.view.permits();
+      page_.locks.push_back(std::move(first.lock));
+    }
     visits_.pop_front();
   }
 }
@@ -189,13 +195,10 @@ std::vector<client::Operation> SurveyReader::next_round() {
     const std::size_t before = operations.size();
     switch (visit.step) {
       case Step::list: operations.emplace_back(request::ListChildren{visit.path}); break;
-      case Step::count:
-        operations.emplace_back(request::Get{path_of_child(visit.path, core::kCountNode)});
-        break;
       case Step::describe:
-        for (std::size_t n = visit.read; n < visit.described.size(); ++n) {
+        for (const auto& read : visit.view.reads()) {
           if (operations.size() == width_) break;
-          operations.emplace_back(request::Get{path_of_child(visit.path, visit.described[n].text)});
+          operations.emplace_back(request::Get{path_of_child(visit.path, read.child)});
         }
         break;
       case Step::done: break;
@@ -256,8 +259,7 @@ bool SurveyReader::take(Visit& visit, client::Reply& reply, bool was_alone) {
   }
   switch (visit.step) {
     case Step::list: take_list(visit, reply); break;
-    case Step::count: take_count(visit, reply); break;
-    case Step::describe: take_contender(visit, reply); break;
+    case Step::describe: take_znode(visit, reply); break;
     case Step::done: break;
   }
   return true;
@@ -270,35 +272,23 @@ void SurveyReader::take_list(Visit& visit, client::Reply& list) {
     visit.step = Step::done;
     return;
   }
-  Queue queue = Queue::of(list);
-  const bool is_lock = !queue.contenders.empty() || queue.lock_delay;
-  SurveyedLock lock;
-  lock.path = visit.path;
-  lock.is_delayed = queue.lock_delay.has_value();
-  lock.state.lock_delay = queue.lock_delay;
-  lock.next_sequence = list.next_sequence.value;
-  take_children(visit, list, is_lock, lock);
+  visit.view = ViewBuilder(
+      list, {.most_holders = options_.max_holders, .most_waiting = options_.max_waiting});
+  const Queue& queue = visit.view.queue();
+  visit.is_lock = !queue.contenders.empty() || queue.lock_delay;
+  visit.lock = {.path = visit.path, .next_sequence = list.next_sequence.value};
+  visit.step = visit.view.reads().empty() ? Step::done : Step::describe;
+  take_children(visit, list);
   ++visit.lists;
-  visit.is_lock = is_lock;
-  visit.lock = std::move(lock);
-  visit.queue = std::move(queue);
-  if (!is_lock) {
-    visit.step = Step::done;
-  } else if (shares_count(visit.queue.contenders)) {
-    visit.step = Step::count;
-  } else {
-    choose(visit, 0);
-  }
 }
 
-void SurveyReader::take_children(const Visit& visit, client::Reply& list, bool is_lock,
-                                 SurveyedLock& lock) {
+void SurveyReader::take_children(Visit& visit, client::Reply& list) {
   const bool is_empty = list.children.empty();
-  auto others = others_among(std::move(list.children), visit.path, is_lock);
-  lock.other_children_count = others.size();
+  auto others = others_among(std::move(list.children), visit.path, visit.is_lock);
+  visit.lock.other_children_count = others.size();
   for (const std::string& name : others) {
-    if (lock.other_children.size() == kMostOtherChildren) break;
-    lock.other_children.push_back(core::printable(name, kMostNameBytes));
+    if (visit.lock.other_children.size() == kMostOtherChildren) break;
+    visit.lock.other_children.push_back(core::printable(name, kMostNameBytes));
   }
   if (visit.lists > 0) return;  // its children were entered after the first list
   if (!others.empty() && visit.depth >= options_.max_depth) {
@@ -312,51 +302,16 @@ void SurveyReader::take_children(const Visit& visit, client::Reply& list, bool i
   ++page_.visited;
 }
 
-void SurveyReader::take_count(Visit& visit, const client::Reply& count) {
-  if (count.status == Status::ok) visit.lock.permits = core::parse_permit_count(count.data);
-  choose(visit, count_in(count));
-}
-
-void SurveyReader::choose(Visit& visit, std::int32_t count) const {
-  core::Holders rule(count);
-  std::vector<core::ZnodeName> described;
-  std::vector<core::ZnodeName> waiting;
-  LockState& state = visit.lock.state;
-  state.waiting = state.holding = 0;
-  for (const core::ZnodeName& name : visit.queue.contenders) {
-    const auto wish = *core::parse_znode_name(name.text);
-    if (wish.named_total > 0 && !visit.lock.permits) visit.lock.permits = wish.named_total;
-    if (!visit.queue.lock_delay && rule.add(wish)) {
-      ++state.holding;
-      if (described.size() < options_.max_holders) described.push_back(name);
-    } else {
-      ++state.waiting;
-      if (waiting.size() < options_.max_waiting) waiting.push_back(name);
-    }
-  }
-  visit.holders = described.size();
-  std::ranges::move(waiting, std::back_inserter(described));
-  visit.described = std::move(described);
-  visit.read = 0;
-  visit.step = visit.described.empty() ? Step::done : Step::describe;
-}
-
-void SurveyReader::take_contender(Visit& visit, const client::Reply& reply) {
-  const bool is_of_later_path = reply.status == Status::ok && reply.token > visit.queue.as_of;
-  const bool is_deleted = reply.status == Status::no_node || is_of_later_path;
-  if (is_deleted && visit.lists < kMostLists) {
+void SurveyReader::take_znode(Visit& visit, const client::Reply& reply) const {
+  if (!visit.view.is_outdated_by(reply)) {
+    visit.view.take(reply, OwnZnodes(core_->keeper().session()));
+  } else if (visit.lists < kMostLists) {
     visit.step = Step::list;
     return;
+  } else {
+    visit.view.omit();
   }
-  if (!is_deleted) {
-    const bool is_mine =
-        reply.status == Status::ok && is_created_by(core_->keeper().session(), reply);
-    Participant participant = describe(visit.described[visit.read], reply, is_mine);
-    if (visit.read < visit.holders) set_holds(participant, visit.queue);
-    auto& list = participant.holds ? visit.lock.state.holders : visit.lock.waiters;
-    list.push_back(std::move(participant));
-  }
-  if (++visit.read == visit.described.size()) visit.step = Step::done;
+  if (visit.view.reads().empty()) visit.step = Step::done;
 }
 
 // ---- errors -------------------------------------------------------------------------------------

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/core/session.h"
-#include "zklock/core/znode_name.h"
 #include "zklock/deadline.h"
 #include "zklock/engine/client_core.h"
-#include "zklock/engine/queue_reader.h"
+#include "zklock/engine/queue_view.h"
 #include "zklock/survey.h"
 
 namespace zklock::detail {
@@ -26,18 +24,13 @@ namespace zklock::detail {
 ///
 /// | step     | requests         | reply                             | next                         |
 /// |----------|------------------|-----------------------------------|------------------------------|
-/// | list     | getChildren of   | ok: contenders, and a shared      | count                        |
-/// |          | the znode        | permit count                      |                              |
-/// |          |                  | ok: other contenders, or a delay  | describe, if any contender   |
-/// |          |                  |                                   | is to be described; or done  |
+/// | list     | getChildren of   | ok: contenders, or a lock delay   | describe; done with a lock   |
+/// |          | the znode        |                                   | if there is nothing to read  |
 /// |          |                  | ok: neither; no_node              | done, without a lock         |
 /// |          |                  | no_auth, or another refusal       | done: unreadable             |
-/// | count    | getData of the   | any                               | as for other contenders      |
-/// |          | permit count     |                                   |                              |
-/// | describe | getData of each  | the last one                      | done, with a lock            |
-/// |          | contender to be  | no_node, or from a later path     | list (1)                     |
-/// |          | described        |                                   |                              |
-/// | (all)    |                  | a temporary failure               | same (2)                     |
+/// | describe | those of the     | the last one                      | done, with a lock            |
+/// |          | ViewBuilder      | it shows a deleted contender      | list (1)                     |
+/// | (both)   |                  | a temporary failure               | same (2)                     |
 /// |          |                  | not_connected, closed,            | same; next() throws          |
 /// |          |                  | auth_failed                       |                              |
 ///
@@ -69,7 +62,7 @@ class SurveyReader {
   const std::string& root() const noexcept { return root_; }
 
  private:
-  enum class Step : std::uint8_t { list, count, describe, done };
+  enum class Step : std::uint8_t { list, describe, done };
   /// A znode on its way from its list to the page.
   struct Visit {
     std::string path;
@@ -78,12 +71,9 @@ class SurveyReader {
     int lists = 0;   ///< replies `ok` to its lists
     int breaks = 0;  ///< of the connection, with nothing else in flight
     bool is_lock = false;
-    SurveyedLock lock = {};
-    Queue queue = {};
-    std::vector<core::ZnodeName> described = {};  ///< the holders first
-    std::size_t holders = 0;                      ///< number of holders in `described`
-    std::size_t read = 0;                         ///< number of replies to their Gets
-    std::size_t requests = 0;                     ///< in the present round
+    SurveyedLock lock = {};  ///< except what `view` has
+    ViewBuilder view = {};
+    std::size_t requests = 0;  ///< in the present round
   };
   /// The children of a znode that are not entered yet.
   struct Directory {
@@ -108,12 +98,9 @@ class SurveyReader {
   /// Handles one reply. Returns false if it was a temporary failure.
   bool take(Visit& visit, client::Reply& reply, bool was_alone);
   void take_list(Visit& visit, client::Reply& list);
-  /// Stores the children that are to be entered, and names some of them in `lock`.
-  void take_children(const Visit& visit, client::Reply& list, bool is_lock, SurveyedLock& lock);
-  void take_count(Visit& visit, const client::Reply& count);
-  void take_contender(Visit& visit, const client::Reply& reply);
-  /// Chooses the contenders that are described. `count`: the permit count, if it is shared.
-  void choose(Visit& visit, std::int32_t count) const;
+  /// Stores the children that are to be entered, and names some of them in the lock.
+  void take_children(Visit& visit, client::Reply& list);
+  void take_znode(Visit& visit, const client::Reply& reply) const;
   /// Moves the finished locks to the page.
   void finish();
   [[noreturn]] void fail(Errc code, const std::string& cause) const;
