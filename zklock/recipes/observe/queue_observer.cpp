@@ -75,10 +75,7 @@ void QueueObserver::stop() {
   {
     const EngineLock lock(entry());
     state_ = State::over;
-    round_.end();
-    end_watches();
-    for (const auto id : requests_) context().coordinator().cancel_unsent(id);
-    context().scheduler().cancel(timer_);
+    end_round();
   }
   listeners_.stop();
   listeners_.wait();
@@ -96,10 +93,9 @@ auto QueueObserver::in_round(Step step) {
                     }));
 }
 
-client::RequestId QueueObserver::submit(client::Operation operation, client::ReplyHandler handler) {
+void QueueObserver::submit(client::Operation operation, client::ReplyHandler handler) {
   requests_.push_back(context().coordinator().submit(
       {.operation = std::move(operation), .session = session_}, std::move(handler)));
-  return requests_.back();
 }
 
 request::OnWatchEvent QueueObserver::on_watch() {
@@ -115,13 +111,16 @@ request::OnWatchEvent QueueObserver::on_watch() {
 }
 
 void QueueObserver::assert_invariants() const noexcept {
-  assert(state_ != State::idle || (!last_view_ && watches_.empty() && requests_.empty()));
+  assert(state_ != State::idle || (!last_view_ && requests_.empty()));
   assert(state_ != State::resting || last_view_);
-  assert(timer_ == client::TimerId{} || state_ == State::pausing || state_ == State::over);
 }
 
-void QueueObserver::end_watches() {
-  for (const auto id : std::exchange(watches_, {})) context().coordinator().unwatch(id);
+void QueueObserver::end_round() {
+  round_.end();
+  for (const auto id : std::exchange(requests_, {})) {
+    context().coordinator().cancel_unsent(id);
+    context().coordinator().unwatch(id);
+  }
 }
 
 bool QueueObserver::end_if_over(const client::Reply& reply) {
@@ -131,11 +130,8 @@ bool QueueObserver::end_if_over(const client::Reply& reply) {
 }
 
 void QueueObserver::begin_round() {
-  end_watches();
-  context().scheduler().cancel(std::exchange(timer_, client::TimerId{}));
-  round_.end();
+  end_round();
   fired_ = false;
-  requests_.clear();
   if (listeners_.is_empty()) return be_idle();
   if (session_ != SessionId{}) return list();
   state_ = State::catching_up;
@@ -159,12 +155,11 @@ void QueueObserver::caught_up(const client::Reply& reply) {
 void QueueObserver::list() {
   state_ = State::listing;
   listed_at_ = context().scheduler().now();
-  watches_.push_back(
-      submit(request::ListAndWatch{path(), on_watch()},
-             [scope = scope_, then = in_round(&QueueObserver::listed)](const client::Reply& reply) {
-               // The list can be long, so it is read without the engine mutex.
-               then(reply, std::make_shared<ViewBuilder>(reply, scope));
-             }));
+  submit(request::ListAndWatch{path(), on_watch()},
+         [scope = scope_, then = in_round(&QueueObserver::listed)](const client::Reply& reply) {
+           // The list can be long, so it is read without the engine mutex.
+           then(reply, std::make_shared<ViewBuilder>(reply, scope));
+         });
 }
 
 void QueueObserver::list_when_due() {
@@ -194,7 +189,7 @@ void QueueObserver::describe() {
       if (--self.outstanding_ == 0) self.described();
     });
     if (reads[i].can_change()) {
-      watches_.push_back(submit(request::GetAndWatch{node, on_watch()}, on_reply));
+      submit(request::GetAndWatch{node, on_watch()}, on_reply);
     } else {
       submit(request::Get{node}, on_reply);
     }
@@ -231,8 +226,7 @@ void QueueObserver::described() {
 
 void QueueObserver::await() {
   state_ = State::awaiting;
-  watches_.push_back(
-      submit(request::ExistsAndWatch{path(), on_watch()}, in_round(&QueueObserver::awaited)));
+  submit(request::ExistsAndWatch{path(), on_watch()}, in_round(&QueueObserver::awaited));
 }
 
 void QueueObserver::awaited(const client::Reply& reply) {
@@ -258,8 +252,8 @@ void QueueObserver::pause(const client::Reply& reply) {
 
 void QueueObserver::pause_until(core::Instant when) {
   state_ = State::pausing;
-  timer_ = context().scheduler().at(
-      when, under_lock(weak_from_this(), round_.guard([this] { begin_round(); })));
+  context().scheduler().at(when,
+                           under_lock(weak_from_this(), round_.guard([this] { begin_round(); })));
 }
 
 }  // namespace zklock::detail

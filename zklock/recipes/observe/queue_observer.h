@@ -12,7 +12,6 @@
 
 #include "zklock/client.h"
 #include "zklock/client/port/coordinator.h"
-#include "zklock/client/port/scheduler.h"
 #include "zklock/core/log_line.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/borrowed_executor.h"
@@ -116,9 +115,10 @@ class QueueObserver final : public NewSessionListener,
   /// Returns a callback that calls `step(*this, reply, more...)`, unless the round has ended.
   template <class Step>
   auto in_round(Step step);
-  client::RequestId submit(client::Operation operation, client::ReplyHandler handler);
+  void submit(client::Operation operation, client::ReplyHandler handler);
   client::request::OnWatchEvent on_watch();
-  void end_watches();
+  /// Ends the requests, watches and timers of the round.
+  void end_round();
   void caught_up(const client::Reply& reply);
   void listed(const client::Reply& reply, const std::shared_ptr<ViewBuilder>& view);
   void described();
@@ -135,10 +135,8 @@ class QueueObserver final : public NewSessionListener,
   bool is_session_listener_ = false;
   SessionId session_ = {};  ///< session whose Check was answered; 0: none
   core::Instant listed_at_ = {};
-  std::vector<client::RequestId> watches_;
-  std::vector<client::RequestId> requests_;
-  client::TimerId timer_ = {};
-  bool fired_ = false;  ///< a watch fired while describing
+  std::vector<client::RequestId> requests_;  ///< of the round
+  bool fired_ = false;                       ///< a watch fired while describing
   bool warned_ = false;
   std::shared_ptr<ViewBuilder> view_;   ///< the view that is being read
   std::vector<client::Reply> replies_;  ///< to the reads of describe()
