@@ -181,8 +181,8 @@ auto under_lock(std::weak_ptr<Owner> owner, Step step) {
 /// Makes callbacks that are ignored after their activity has ended: a reply, a watch event or a
 /// timer can still arrive after it was cancelled.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held; this object exists when a callback is
-/// called.
+/// Thread-safety: none; most often the engine mutex guards it. REQUIRES: this object exists when a
+/// callback is called.
 class Epoch {
  public:
   /// Returns a callback that calls `step(arguments...)`. It does nothing after end().

@@ -33,6 +33,7 @@ std::string ms(core::Duration d) {
 CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request)
     : composite_(std::move(composite)),
       request_(std::move(request)),
+      closing_(composite_->closing()),
       fsm_({.parts = composite_->size(),
             .needed = composite_->rule().needed,
             .wait = request_.time_limit.waits(),
@@ -44,18 +45,16 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
 std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
                                                     CompositeRequest request) noexcept {
   std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
-  call->on_close_.emplace(call->composite_->closing(), call->poster([](CompositeCall& c) {
-    c.closed_ = true;
-    c.stop();
-  }));
-  call->on_stop_.emplace(call->request_.stop, call->poster(&CompositeCall::stop));
-  call->post([](CompositeCall& c) { c.carry_out(c.fsm_.start()); });
+  const auto stop = call->poster([self = call.get()] { self->stop(); });
+  call->on_close_.emplace(call->closing_, stop);
+  call->on_stop_.emplace(call->request_.stop, stop);
+  call->post([self = call.get()] { self->carry_out(self->fsm_.start()); });
   return call;
 }
 
 void CompositeCall::cancel() noexcept {
   if (composite_->forked()) return;
-  post(&CompositeCall::stop);
+  post([this] { stop(); });
 }
 
 void CompositeCall::stop() {
@@ -73,7 +72,7 @@ void CompositeCall::post(Event event) {
   const auto self = shared_from_this();
   while (const Event next = take_event()) {
     check_losses();
-    next(*this);
+    next();
   }
 }
 
@@ -86,7 +85,7 @@ CompositeCall::Event CompositeCall::take_event() {
   return event;
 }
 
-std::function<void()> CompositeCall::poster(Event event) {
+CompositeCall::Event CompositeCall::poster(Event event) {
   return [weak = weak_from_this(), event = std::move(event)] {
     const auto alive = weak.lock();
     if (alive && !alive->composite_->forked()) alive->post(event);
@@ -117,7 +116,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
     case CompositeEffect::Kind::release: drop(effect.part); return;
     case CompositeEffect::Kind::grant: grant(); return;
     case CompositeEffect::Kind::end: {
-      if (!closed_) return finish({});
+      if (!closing_.stop_requested()) return finish({});
       return finish({.error = Error(Errc::closed, "lock", composite_->paths(),
                                     "the mutex was destroyed meanwhile")});
     }
@@ -127,7 +126,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
 }
 
 void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
-  ++request_count_;
+  attempt_.end();
   in_flight_ = nullptr;
   PathPartLock& lock = composite_->part(part);
   const bool dispensable = composite_->rule().part_timeout.has_value();
@@ -135,12 +134,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
     return post_failure(part, Error(Errc::not_connected, "lock", lock.path(), why),
                         PartAnswer::skipped);
   }
-  spare_ = request_.time_limit.waits() && is_single_attempt;
   last_contact_ = lock.context().scheduler().now();
-  if (dispensable) {
-    part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
-    schedule_check(request_count_);
-  }
   try {
     in_flight_ = lock.acquire(
         {.owner = request_.owner,
@@ -151,14 +145,16 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
          .bound = request_.bound,
          .texts = request_.texts,
          .done = [self = shared_from_this(), part](AcquireOutcome outcome) {
-           self->post([part, outcome = std::move(outcome)](CompositeCall& c) {
-             c.on_answered(part, outcome);
+           self->post([call = self.get(), part, outcome = std::move(outcome)] {
+             call->on_answered(part, outcome);
            });
          }});
   } catch (const Error& error) {
-    cancel_check();
-    post_failure(part, error, PartAnswer::failed);
+    return post_failure(part, error, PartAnswer::failed);
   }
+  if (!dispensable) return;
+  part_timeout_ = part_timeout_with(last_contact_, composite_->size() - part);
+  schedule_check();
 }
 
 const char* CompositeCall::reason_to_skip(std::size_t part) const {
@@ -184,8 +180,8 @@ void CompositeCall::on_answered(std::size_t part, const AcquireOutcome& outcome)
   assert(!taken_[part]);
   taken_[part] = Taken{outcome.contender, nullptr};
   // The event does nothing itself: check_losses() precedes each event.
-  taken_[part]->on_loss = std::make_unique<OnStop>(outcome.contender->grant().loss_token(),
-                                                   poster([](CompositeCall&) {}));
+  taken_[part]->on_loss =
+      std::make_unique<OnStop>(outcome.contender->grant().loss_token(), poster([] {}));
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
@@ -196,7 +192,7 @@ void CompositeCall::on_failed(std::size_t part, const Error& error, PartAnswer h
 }
 
 void CompositeCall::post_failure(std::size_t part, const Error& error, PartAnswer how) {
-  post([part, error, how](CompositeCall& c) { c.on_failed(part, error, how); });
+  post([this, part, error, how] { on_failed(part, error, how); });
 }
 
 bool CompositeCall::late() const {
@@ -214,12 +210,11 @@ core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t p
   return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
 }
 
-void CompositeCall::schedule_check(std::uint64_t request) {
+void CompositeCall::schedule_check() {
   auto& scheduler = composite_->part(fsm_.requested_part()).context().scheduler();
   core::Instant due = scheduler.now() + part_timeout_ / 4;
-  if (spare_) due = std::min(due, request_.time_limit.deadline().at());
-  check_timer_ =
-      scheduler.at(due, poster([request](CompositeCall& c) { c.check_reachability(request); }));
+  if (is_spare()) due = std::min(due, request_.time_limit.deadline().at());
+  check_timer_ = scheduler.at(due, poster(attempt_.guard([this] { check_reachability(); })));
 }
 
 void CompositeCall::cancel_check() {
@@ -227,11 +222,15 @@ void CompositeCall::cancel_check() {
   scheduler.cancel(std::exchange(check_timer_, {}));
 }
 
-void CompositeCall::check_reachability(std::uint64_t request) {
-  if (request != request_count_ || fsm_.state() != CompositeState::requesting) return;
+bool CompositeCall::is_spare() const noexcept {
+  return request_.time_limit.waits() && !in_flight_->time_limit().waits();
+}
+
+void CompositeCall::check_reachability() {
+  if (fsm_.state() != CompositeState::requesting) return;
   // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
   // call is checked here.
-  if (spare_ && late()) return carry_out(fsm_.on_part_timed_out());
+  if (is_spare() && late()) return carry_out(fsm_.on_part_timed_out());
   const std::size_t part = fsm_.requested_part();
   PathPartLock& lock = composite_->part(part);
   const auto now = lock.context().scheduler().now();
@@ -246,7 +245,7 @@ void CompositeCall::check_reachability(std::uint64_t request) {
                   "; check its servers, or raise the deadline or QuorumOptions::ensemble_timeout");
     return carry_out(fsm_.on_part_timed_out());
   }
-  schedule_check(request);
+  schedule_check();
 }
 
 // ---- the end ------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "zklock/core/composite_fsm.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
+#include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/error.h"
 #include "zklock/owner.h"
@@ -77,11 +77,11 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
     std::unique_ptr<OnStop> on_loss;
   };
 
-  using Event = std::function<void(CompositeCall&)>;
+  using Event = std::function<void()>;
 
   void post(Event event);
   /// Returns a function that posts the event while this object exists, except in a fork()ed child.
-  std::function<void()> poster(Event event);
+  Event poster(Event event);
   Event take_event();
 
   // REQUIRES of all functions from here to failure(): called by the thread that processes the queue
@@ -98,8 +98,10 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   void on_failed(std::size_t part, const Error& error, core::PartAnswer how);
   void post_failure(std::size_t part, const Error& error, core::PartAnswer how);
   /// Finds out whether the ensemble of the requested part can be reached.
-  void check_reachability(std::uint64_t request);
-  void schedule_check(std::uint64_t request);
+  void check_reachability();
+  /// Returns whether the requested part is beyond those needed.
+  bool is_spare() const noexcept;
+  void schedule_check();
   void cancel_check();
   core::Duration part_timeout_with(core::Instant now, std::size_t parts_left) const;
   bool late() const;
@@ -116,6 +118,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
 
   const std::shared_ptr<Composite> composite_;
   CompositeRequest request_;
+  const std::stop_token closing_;  ///< the composite is being destroyed
   std::optional<OnStop> on_stop_;
   std::optional<OnStop> on_close_;
 
@@ -124,12 +127,10 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   std::vector<std::optional<Taken>> taken_;
   std::vector<std::optional<Error>> errors_;
   std::shared_ptr<PendingAcquire> in_flight_;  ///< the call for the requested part
-  bool spare_ = false;                         ///< the request is beyond those needed
-  std::uint64_t request_count_ = 0;            ///< requests so far, to recognise stale timers
+  Epoch attempt_;                              ///< the request for that part
   core::Instant last_contact_{};               ///< when the awaited part was last reachable
   core::Duration part_timeout_{};              ///< how long the awaited part may be unreachable
   client::TimerId check_timer_{};              ///< timer for check_reachability()
-  bool closed_ = false;
 
   std::deque<Event> events_ ZKLOCK_GUARDED_BY(composite_->mutex_);
   bool processing_ ZKLOCK_GUARDED_BY(composite_->mutex_) = false;
