@@ -85,10 +85,7 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
     }
     size += size_of(w);
   }
-  if (size > kMaxRequestBytes) {
-    return Error(Errc::too_large, what.operation, what.lock_path(),
-                 "the writes are larger than a ZooKeeper request can be");
-  }
+  if (size > kMaxRequestBytes) return too_large(what.operation, what.lock_path());
   for (const auto& guard : what.guards) {
     if (guard->grant().state() == HoldState::lost ||
         guard->grant().session() != what.guards.front()->grant().session()) {
@@ -97,6 +94,11 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
     }
   }
   return std::nullopt;
+}
+
+Error GuardedCommit::too_large(const char* operation, const std::string& lock_path) {
+  return Error(Errc::too_large, operation, lock_path,
+               "the writes are larger than a ZooKeeper request can be");
 }
 
 std::optional<Error> GuardedCommit::obstacle() const {

@@ -84,6 +84,8 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
   /// a hold is lost, or the holds have different sessions; `what` changes a lock znode, or is
   /// larger than kMaxRequestBytes.
   static std::optional<Error> refusal(const GuardedWrites& what);
+  /// Returns the error for writes that are larger than kMaxRequestBytes.
+  static Error too_large(const char* operation, const std::string& lock_path);
 
  private:
   enum class State { created, submitted, withdrawn, missing, over };

@@ -54,7 +54,6 @@ class ElectionCandidate final : public Candidate {
     std::thread ended;
     {
       EngineLock lock(entry());
-      closing_ = true;
       changed_.notify_all();
       if (thread_.get_id() == std::this_thread::get_id()) return;
       lock.wait(changed_, Deadline::never(), [this] { return !thread_.joinable() || returned_; });
@@ -83,7 +82,7 @@ class ElectionCandidate final : public Candidate {
   void start_thread() {
     EngineLock lock(entry());
     lock.permit_exceptions();  // nothing has changed
-    if (closing_ || thread_.joinable()) return;
+    if (is_closed() || thread_.joinable()) return;
     auto self = std::static_pointer_cast<ElectionCandidate>(shared_from_this());
     thread_ = client::start_thread("zklock-leader", [self = std::move(self)] { self->work(); });
   }
@@ -107,7 +106,8 @@ class ElectionCandidate final : public Candidate {
   std::shared_ptr<LeadershipState> next() {
     EngineLock lock(entry());
     lock.wait(
-        changed_, Deadline::never(), [this] { return next_ || closing_; }, std::chrono::hours(1));
+        changed_, Deadline::never(), [this] { return next_ || is_closed(); },
+        std::chrono::hours(1));
     if (!next_) return nullptr;
     call_.since.reset();
     context().records().callbacks.add(call_);
@@ -154,7 +154,6 @@ class ElectionCandidate final : public Candidate {
   /// The call of the function; in the list of calls while it runs.
   RunningCallbacks::Entry call_{"the leader's function of ", path()};
   std::exception_ptr last_failure_;
-  bool closing_ = false;
 };
 
 }  // namespace detail

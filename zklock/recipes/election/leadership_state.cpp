@@ -119,8 +119,6 @@ std::shared_ptr<PendingProclamation> PendingProclamation::start(
     std::string value, Deadline deadline, Done done) {
   const PathContext& path = leader->path_context();
   path.context().check_usable(kOperation, path.path().str());
-  // It is refused as too large, but its copies under the mutex stay short.
-  if (value.size() > GuardedCommit::kMaxRequestBytes) value.resize(GuardedCommit::kMaxRequestBytes);
   const EngineLock lock(path.context().entry());
   auto proclaiming = std::make_shared<PendingProclamation>(
       std::move(leader), std::move(leadership), std::move(value), deadline, std::move(done));
@@ -144,6 +142,10 @@ std::shared_ptr<GuardedCommit> PendingProclamation::begin(
 }
 
 void PendingProclamation::send() {
+  // A copy of a huge value would hold the mutex for long.
+  if (value_.size() > GuardedCommit::kMaxRequestBytes) {
+    return end(GuardedCommit::too_large(kOperation, leader_->path_context().path().str()));
+  }
   const std::string& node = leadership_->proclaimed_node();
   const core::Proclamation proclamation{leader_->grant().token(), value_};
   const auto value = guarded(write::Set{.path = node, .data = proclamation.encode()});
@@ -169,9 +171,13 @@ void PendingProclamation::on_answered(std::optional<Error> PendingProclamation::
   } else if (is_missing && !given_up_ && leadership_->is_newest(number_) && --attempts_left_ > 0) {
     return send();
   }
+  end(write_error_);
+}
+
+void PendingProclamation::end(const std::optional<Error>& outcome) {
   assert(done_);
   leader_->path_context().after_unlock(
-      [done = std::exchange(done_, nullptr), outcome = write_error_] { done(outcome); });
+      [done = std::exchange(done_, nullptr), outcome] { done(outcome); });
 }
 
 void PendingProclamation::withdraw() {

@@ -149,6 +149,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
                                        std::optional<Error> PendingProclamation::*error);
   void send();
   void on_answered(std::optional<Error> PendingProclamation::*of, std::optional<Error> error);
+  void end(const std::optional<Error>& outcome);
 
   const std::shared_ptr<Contender> leader_;
   const std::shared_ptr<const LeadershipState> leadership_;
