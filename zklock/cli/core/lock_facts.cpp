@@ -73,12 +73,7 @@ std::string text_of(const Participant& contender) {
     return std::string(name_of(library_of(contender))) + ", session " +
            session_text(contender.session_id);
   }
-  std::string name = contender.application;
-  if (!contender.label.empty()) name += (name.empty() ? "" : "/") + contender.label;
-  if (!contender.note.empty()) name += (name.empty() ? "\"" : ", \"") + contender.note + "\"";
-  std::string text = contender.host + " pid " + std::to_string(contender.pid);
-  if (!name.empty()) text += " (" + name + ")";
-  return display_text(text);
+  return display_text(to_string(contender));
 }
 
 std::string_view name_of(Library library) noexcept {
