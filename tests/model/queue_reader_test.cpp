@@ -119,7 +119,7 @@ TEST(Describe, OnlyExclusiveContender_IsCandidate) {
   client::Reply node = answer(Status::ok);
   node.data = "zklock 1\nrole=candidate\n";
   const auto is_candidate = [&node](const std::string& name) {
-    return describe(*core::ZnodeName::parse(name), node, false).is_candidate;
+    return describe(*core::ZnodeName::parse(name), node, OwnZnodes({})).is_candidate;
   };
   EXPECT_TRUE(is_candidate("lock-0000000001"));
   EXPECT_FALSE(is_candidate("__READ__0000000001"));
@@ -133,8 +133,9 @@ TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
   reads.data = "zklock 1\nowner=another\ntoken=20\n";
   client::Reply writes = answer(Status::ok);
   writes.token = {25};
-  const auto core = client({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
-                            answer(Status::no_node), writes, reads});
+  const auto core = client(
+      {answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}), answer(Status::no_node),
+       writes, answer(Status::ok, {"__WRIT__0000000002", "__READ__0000000001"}), reads});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
     const auto queue = read_participants(path_lock, TimeLimit::endless());

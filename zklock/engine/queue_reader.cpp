@@ -16,7 +16,7 @@ namespace {
 using core::Status;
 
 constexpr const char* kReadOperation = "read the queue of";
-/// How often read_view() lists the children if the holders in the list are deleted meanwhile.
+/// How often the children are listed if znodes in the list are deleted before they are read.
 constexpr int kMostLists = 5;
 
 /// Returns the reply to a list: ok or no_node.
@@ -27,88 +27,73 @@ client::Reply list_children(PathLock& path_lock, BlockingRequests& query) {
   return list;
 }
 
-bool any_passes(const std::vector<client::Reply>& replies) {
-  return std::ranges::any_of(replies, core::is_temporary_failure, &client::Reply::status);
+/// Returns the replies to a Get of each child. If one of them is a temporary failure, pauses and
+/// returns std::nullopt. Then the children have to be listed again.
+std::optional<std::vector<client::Reply>> get_children(PathLock& path_lock, BlockingRequests& query,
+                                                       const std::vector<std::string>& children) {
+  std::vector<client::Operation> reads;
+  for (const std::string& child : children) {
+    reads.emplace_back(client::request::Get{path_lock.path().child(child)});
+  }
+  auto replies = query.run(std::move(reads));
+  const bool failed =
+      std::ranges::any_of(replies, core::is_temporary_failure, &client::Reply::status);
+  if (!failed) return replies;
+  BlockingRequests::pause();
+  return std::nullopt;
 }
 
 OwnZnodes own_znodes(PathLock& path_lock) {
   return OwnZnodes(path_lock.context().keeper().session(), path_lock.nodes());
 }
 
-// ---- participants -------------------------------------------------------------------------------
+/// The replies to the Gets of contenders, by the names of the znodes.
+using Contenders = std::map<std::string, client::Reply>;
 
-std::vector<client::Reply> get_all(PathLock& path_lock, BlockingRequests& query, const Queue& queue,
-                                   const std::vector<core::ZnodeName>& contenders) {
-  std::vector<client::Operation> reads;
-  for (const auto& name : contenders) {
-    reads.emplace_back(client::request::Get{path_lock.path().child(name.text)});
-  }
-  auto replies = query.run(std::move(reads));
-  for (client::Reply& reply : replies) {
-    if (queue.is_deleted(reply)) reply.status = Status::no_node;
-  }
-  return replies;
+/// Returns whether the contender of a deleted znode may still queue: under another name after a
+/// downgrade, or behind the gate that it has passed.
+bool may_have_moved(const std::string& deleted) {
+  const auto name = *core::ZnodeName::parse(deleted);
+  return name.as_reader() || core::parse_znode_name(deleted)->access == Access::weighted;
 }
 
-/// If a writer's znode was deleted meanwhile, the writer may have downgraded, and hold as a reader
-/// under another name. Then replaces the name and the reply.
-void follow_downgrades(PathLock& path_lock, BlockingRequests& query,
-                       std::vector<core::ZnodeName>& queue, std::vector<client::Reply>& replies) {
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    auto reader = queue[i].as_reader();
-    if (replies[i].status != Status::no_node || !reader) continue;
-    queue[i] = *std::move(reader);
-    replies[i] = query.run(client::request::Get{path_lock.path().child(queue[i].text)});
-  }
-}
+// These two return false if the list has to be repeated. `is_last`: a deleted znode is no reason for
+// that.
 
-bool is_at_gate(const core::ZnodeName& name) {
-  return core::parse_znode_name(name.text)->access == Access::weighted;
-}
-
-/// If a contender at a gate was deleted meanwhile, it may have passed the gate. Then reads the
-/// queue once more, and replaces it. Replies for znodes that are still in it are reused. A
-/// contender may be missed if it came to the gate after the first list and passed it at once.
-void follow_passing(PathLock& path_lock, BlockingRequests& query, Queue& queue,
-                    std::vector<client::Reply>& replies) {
-  std::map<std::string, client::Reply> known;
-  bool passed = false;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    const auto& name = queue.contenders[i];
-    passed = passed || (replies[i].status == Status::no_node && is_at_gate(name));
-    if (replies[i].status != Status::no_node) known.emplace(name.text, replies[i]);
-  }
-  if (!passed) return;
-  queue = Queue::of(list_children(path_lock, query));
-  std::vector<core::ZnodeName> missing;
+/// Reads the listed contenders that `known` lacks, and adds those that exist.
+bool read_contenders(PathLock& path_lock, BlockingRequests& query, const Queue& queue,
+                     Contenders& known, bool is_last) {
+  std::vector<std::string> unread;
   for (const auto& name : queue.contenders) {
-    if (!known.contains(name.text)) missing.push_back(name);
+    if (!known.contains(name.text)) unread.push_back(name.text);
   }
-  auto fresh = get_all(path_lock, query, queue, missing);
-  for (std::size_t i = 0; i < missing.size(); ++i) {
-    known.emplace(missing[i].text, std::move(fresh[i]));
+  auto replies = get_children(path_lock, query, unread);
+  if (!replies) {
+    known.clear();
+    return false;
   }
-  replies.clear();
-  for (const auto& name : queue.contenders) replies.push_back(std::move(known.at(name.text)));
+  bool any_moved = false;
+  for (std::size_t i = 0; i < unread.size(); ++i) {
+    client::Reply& reply = (*replies)[i];
+    if (queue.is_deleted(reply)) {
+      any_moved = any_moved || may_have_moved(unread[i]);
+      continue;
+    }
+    if (reply.status != Status::ok && reply.status != Status::no_auth) query.fail(reply);
+    known.emplace(unread[i], std::move(reply));
+  }
+  return is_last || !any_moved;
 }
 
-// ---- a view -------------------------------------------------------------------------------------
-
-/// Reads what `view` needs. Returns false if the children must be listed again. `is_last`: they are
-/// not listed again because of a deleted znode.
-bool read_all(PathLock& path_lock, BlockingRequests& query, ViewBuilder& view, bool is_last) {
+/// Reads what `view` needs.
+bool read_view_of(PathLock& path_lock, BlockingRequests& query, ViewBuilder& view, bool is_last) {
   while (!view.reads().empty()) {
-    std::vector<client::Operation> reads;
-    for (const auto& read : view.reads()) {
-      reads.emplace_back(client::request::Get{path_lock.path().child(read.child)});
-    }
-    const auto replies = query.run(std::move(reads));
-    if (any_passes(replies)) {
-      BlockingRequests::pause();
-      return false;
-    }
+    std::vector<std::string> children;
+    for (const auto& read : view.reads()) children.push_back(read.child);
+    const auto replies = get_children(path_lock, query, children);
+    if (!replies) return false;
     const OwnZnodes own = own_znodes(path_lock);
-    for (const client::Reply& reply : replies) {
+    for (const client::Reply& reply : *replies) {
       const bool is_outdated = view.is_outdated_by(reply);
       if (is_outdated && !is_last) return false;
       if (!is_outdated && view.lacks(reply)) query.fail(reply);
@@ -141,26 +126,18 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t total_permits) {
   BlockingRequests query(*path_lock, kReadOperation, limit);
-  for (;;) {
-    auto queue = Queue::of(list_children(*path_lock, query));
-    auto replies = get_all(*path_lock, query, queue, queue.contenders);
-    follow_passing(*path_lock, query, queue, replies);
-    follow_downgrades(*path_lock, query, queue.contenders, replies);
-    if (any_passes(replies)) {
-      BlockingRequests::pause();
-      continue;
-    }
+  Contenders known;
+  for (int lists = 1;; ++lists) {
+    const auto queue = Queue::of(list_children(*path_lock, query));
+    if (!read_contenders(*path_lock, query, queue, known, lists >= kMostLists)) continue;
     const OwnZnodes own = own_znodes(*path_lock);
     std::vector<Participant> participants;
     core::Holders holders(total_permits);
-    for (std::size_t i = 0; i < replies.size(); ++i) {
-      if (replies[i].status == Status::no_node) continue;
-      const auto& name = queue.contenders[i];
-      const bool readable = replies[i].status == Status::ok;
-      if (!readable && replies[i].status != Status::no_auth) query.fail(replies[i]);
-      Participant p = describe(name, replies[i], own.has(name, replies[i]));
+    for (const auto& name : queue.contenders) {
+      const auto found = known.find(name.text);
+      if (found == known.end()) continue;
+      Participant& p = participants.emplace_back(describe(name, found->second, own));
       if (!queue.lock_delay && holders.add(*core::parse_znode_name(name.text))) set_holds(p, queue);
-      participants.push_back(std::move(p));
     }
     return participants;
   }
@@ -171,7 +148,7 @@ QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewScope scope,
   BlockingRequests query(*path_lock, kReadOperation, limit);
   for (int lists = 1;; ++lists) {
     ViewBuilder view(list_children(*path_lock, query), scope);
-    if (read_all(*path_lock, query, view, lists >= kMostLists)) return view.view();
+    if (read_view_of(*path_lock, query, view, lists >= kMostLists)) return view.view();
   }
 }
 

@@ -75,13 +75,14 @@ std::chrono::system_clock::time_point time_of(std::int64_t ms) {
   return Time(milliseconds(std::clamp(ms, -kLatest.count(), kLatest.count())));
 }
 
-Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine) {
+Participant describe(const core::ZnodeName& name, const client::Reply& reply,
+                     const OwnZnodes& own) {
   const auto wish = *core::parse_znode_name(name.text);
   Participant p;
   p.access = wish.access;
   p.permits = wish.permits;
   p.weight = wish.weight;
-  p.mine = mine;
+  p.mine = own.has(name, reply);
   p.node = core::printable(name.text, 128);
   p.sequence = name.sequence.value;
   p.session_id = reply.ephemeral_owner.value;
@@ -195,7 +196,7 @@ void ViewBuilder::take(const client::Reply& reply, const OwnZnodes& own) {
     return;
   }
   const auto name = *core::ZnodeName::parse(read.child);
-  Participant contender = describe(name, reply, own.has(name, reply));
+  Participant contender = describe(name, reply, own);
   if (read.what == What::waiter) return view_.waiters.push_back(std::move(contender));
   set_holds(contender, queue_);
   if (value_ && value_->leader == contender.token) view_.proclaimed = std::move(value_->value);

@@ -60,9 +60,8 @@ class OwnZnodes {
 std::chrono::system_clock::time_point time_of(std::int64_t ms);
 
 /// Returns the contender with this znode, without Participant::holds and held_since. `reply`: the
-/// reply to a Get of the znode. If it is not `ok`, only the name is known. `mine`: see
-/// Participant::mine.
-Participant describe(const core::ZnodeName& name, const client::Reply& reply, bool mine);
+/// reply to a Get of the znode. If it is not `ok`, only the name is known.
+Participant describe(const core::ZnodeName& name, const client::Reply& reply, const OwnZnodes& own);
 
 /// Records that the contender of the queue holds, and since when, if a hold marker shows that.
 void set_holds(Participant& p, const Queue& queue);
@@ -77,7 +76,6 @@ struct ViewScope {
   static ViewScope all_holders() noexcept { return {}; }
   static ViewScope first_holder() noexcept { return {.most_holders = 1}; }
   static ViewScope leadership() noexcept { return {.most_holders = 1, .is_leadership = true}; }
-  friend bool operator==(const ViewScope&, const ViewScope&) = default;
 };
 
 /// State of a queue, as a client that does not contend sees it.
