@@ -102,11 +102,8 @@ request::OnWatchEvent QueueObserver::on_watch() {
   return under_lock(weak_from_this(), round_.guard([this](SessionId, request::WatchEvent) {
     // The view that is being read is reported first. Otherwise a queue that changes all the time
     // would never be reported.
-    if (state_ == State::describing) {
-      fired_ = true;
-    } else if (state_ == State::resting) {
-      list_when_due();
-    }
+    fired_ = true;
+    if (state_ == State::resting) list_when_due();
   }));
 }
 
@@ -133,8 +130,8 @@ void QueueObserver::begin_round() {
   end_round();
   fired_ = false;
   if (listeners_.is_empty()) return be_idle();
+  state_ = State::reading;
   if (session_ != SessionId{}) return list();
-  state_ = State::catching_up;
   submit(request::Check{path()}, in_round(&QueueObserver::caught_up));
 }
 
@@ -153,7 +150,6 @@ void QueueObserver::caught_up(const client::Reply& reply) {
 }
 
 void QueueObserver::list() {
-  state_ = State::listing;
   listed_at_ = context().scheduler().now();
   submit(request::ListAndWatch{path(), on_watch()},
          [scope = scope_, then = in_round(&QueueObserver::listed)](const client::Reply& reply) {
@@ -178,7 +174,6 @@ void QueueObserver::listed(const client::Reply& reply, const std::shared_ptr<Vie
 void QueueObserver::describe() {
   const auto reads = view_->reads();
   if (reads.empty()) return rest(view_->view());
-  state_ = State::describing;
   replies_.assign(reads.size(), {});
   outstanding_ = reads.size();
   for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -225,7 +220,6 @@ void QueueObserver::described() {
 }
 
 void QueueObserver::await() {
-  state_ = State::awaiting;
   submit(request::ExistsAndWatch{path(), on_watch()}, in_round(&QueueObserver::awaited));
 }
 

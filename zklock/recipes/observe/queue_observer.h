@@ -25,10 +25,10 @@ namespace zklock::detail {
 
 /// Follows a queue with watches, as long as it has listeners.
 ///
-/// | state       | in flight       | event                        | becomes                       |
+/// | step        | in flight       | event                        | next                          |
 /// |-------------|-----------------|------------------------------|-------------------------------|
-/// | idle        | nothing         | add()                        | catching_up (1)               |
-/// | catching_up | Check           | ok, no_node, no_auth         | listing                       |
+/// | idle        | nothing         | add()                        | catching up (1)               |
+/// | catching up | Check           | ok, no_node, no_auth         | listing                       |
 /// | listing     | ListAndWatch    | ok                           | describing; if there is       |
 /// |             |                 |                              | nothing to read, resting      |
 /// |             |                 | no_node                      | awaiting                      |
@@ -42,15 +42,15 @@ namespace zklock::detail {
 /// | awaiting    | ExistsAndWatch  | no_node                      | resting; reports no holder    |
 /// |             |                 | ok                           | pausing (2)                   |
 /// | resting     | watches         | a watch fires, or has fired  | pausing (2)                   |
-/// |             |                 | while describing             |                               |
+/// |             |                 | before                       |                               |
 /// | (all above  |                 | any other reply              | pausing                       |
 /// | but idle)   |                 | replies closed, auth_failed  | over                          |
-/// | pausing     | timer           | the timer                    | catching_up (1)               |
-/// | (any but    |                 | new session                  | catching_up (1)               |
+/// | pausing     | timer           | the timer                    | catching up (1)               |
+/// | (any but    |                 | new session                  | catching up (1)               |
 /// | over)       |                 | stop()                       | over (final)                  |
 ///
-/// (1) Becomes idle if there is no listener, listing if the Check of this session was answered, and
-/// otherwise catching_up.
+/// (1) Idle if there is no listener, listing if the Check of this session was answered, and otherwise
+/// catching up. In the steps from there to awaiting, the state is `reading`.
 ///
 /// (2) The pause lasts until the next list is due. The time between two lists is at least
 /// kLeastBetweenLists, however often the queue changes. All changes meanwhile are in the next list.
@@ -88,7 +88,7 @@ class QueueObserver final : public NewSessionListener,
   EngineLock::Entry entry() const noexcept { return {context(), this}; }
 
  private:
-  enum class State { idle, catching_up, listing, describing, awaiting, resting, pausing, over };
+  enum class State { idle, reading, resting, pausing, over };
 
   EngineContext& context() const noexcept { return path_lock_->context(); }
   void warn(const std::string& text) const noexcept {
@@ -136,7 +136,7 @@ class QueueObserver final : public NewSessionListener,
   SessionId session_ = {};  ///< session whose Check was answered; 0: none
   core::Instant listed_at_ = {};
   std::vector<client::RequestId> requests_;  ///< of the round
-  bool fired_ = false;                       ///< a watch fired while describing
+  bool fired_ = false;                       ///< a watch fired before the view was reported
   bool warned_ = false;
   std::shared_ptr<ViewBuilder> view_;   ///< the view that is being read
   std::vector<client::Reply> replies_;  ///< to the reads of describe()
