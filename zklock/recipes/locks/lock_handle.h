@@ -56,6 +56,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   }
   /// Ends the waiting calls with Error(closed): the public object is being destroyed.
   static void object_destroyed(std::shared_ptr<LockHandle> lock_handle) noexcept;
+  bool is_destroyed() const noexcept { return *destroyed_; }
 
   PathLock& path_lock() const noexcept { return *path_lock_; }
   const std::string& path() const noexcept { return path_lock_->path().str(); }

@@ -32,7 +32,6 @@ struct Mutex::State {
 
   // under the engine mutex
   std::deque<Hold> locked;  ///< acquired by lock(), the oldest first
-  bool destroyed = false;   ///< the public object is destroyed
 };
 
 Mutex::Mutex(Client& client, std::string path, const CohortOptions& options)
@@ -43,13 +42,10 @@ Mutex::~Mutex() {
     detail::keep_for_ever(std::move(state_));
     return;
   }
-  std::deque<Hold> left;
-  {
-    const EngineLock lock(state_->entry());
-    state_->destroyed = true;
-    left.swap(state_->locked);
-  }
   LockHandle::object_destroyed(state_->lock_handle);
+  std::deque<Hold> left;  // released without the mutex
+  const EngineLock lock(state_->entry());
+  left.swap(state_->locked);
 }
 
 bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
@@ -58,7 +54,7 @@ bool Mutex::lock_until(Deadline deadline, std::stop_token stop) {
   if (!hold) return false;
   {
     const EngineLock lock(state->entry());
-    if (!state->destroyed) {
+    if (!state->lock_handle->is_destroyed()) {
       state->locked.push_back(std::move(hold));
       return true;
     }
