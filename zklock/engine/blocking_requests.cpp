@@ -15,8 +15,6 @@ namespace zklock::detail {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPauseBetweenAttempts{50};
-
 /// One round of requests. It ends when all replies have arrived or the time is up.
 ///
 /// Thread-safety: all members, from any thread.
@@ -148,9 +146,9 @@ void BlockingRequests::fail(Errc code, std::string_view cause) const {
 }
 
 // Not with a timer of the client: a closed client has none.
-void BlockingRequests::pause() {
+void BlockingRequests::pause(core::Duration duration) {
   BlockingCall<bool> nothing;
-  nothing.wait_until(kPauseBetweenAttempts);
+  nothing.wait_until(duration);
 }
 
 client::Reply request_until_final(BlockingRequests& query, const client::Operation& operation) {

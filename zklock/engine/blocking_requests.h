@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -46,6 +47,8 @@ std::optional<std::vector<client::Reply>> round_trip(EngineContext& context, Dea
 /// Thread-safety: none; each call makes its own.
 class BlockingRequests {
  public:
+  static constexpr std::chrono::milliseconds kPauseBetweenAttempts{50};
+
   /// Throws Error(closed | forked).
   BlockingRequests(PathContext& path, const char* operation, const TimeLimit& limit);
 
@@ -64,8 +67,8 @@ class BlockingRequests {
   [[noreturn]] void fail(const client::Reply& reply) const;
   [[noreturn]] void fail(Errc code, std::string_view cause = {}) const;
 
-  /// Blocks for a short time; an interruption point of Boost.Thread.
-  static void pause();
+  /// Blocks for this time; an interruption point of Boost.Thread.
+  static void pause(core::Duration duration = kPauseBetweenAttempts);
 
  private:
   PathContext& path_;

@@ -11,7 +11,6 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/blocking_requests.h"
-#include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/session/process.h"
 #include "zklock/error.h"
 
@@ -23,7 +22,6 @@ using core::Status;
 namespace request = client::request;
 
 constexpr const char* kSurvey = "survey";
-constexpr std::chrono::milliseconds kPauseBeforeRetry{50};
 constexpr std::size_t kMostNameBytes = 128;
 
 std::string checked_root(std::string root) {
@@ -49,13 +47,6 @@ core::Duration time_per_request(std::size_t per_second) {
   constexpr std::size_t kNoLimit = 1'000'000'000;
   if (per_second == 0 || per_second >= kNoLimit) return {};
   return core::Duration(std::chrono::seconds(1)) / static_cast<core::Duration::rep>(per_second);
-}
-
-/// Blocks for this time. An interruption point of Boost.Thread. Not with a timer of the client: a
-/// closed client has none.
-void block_for(core::Duration duration) {
-  BlockingCall<bool> nothing;
-  nothing.wait_until(duration);
 }
 
 /// Frees the data that the survey does not read, so that a round of large znodes needs little
@@ -181,7 +172,7 @@ bool SurveyReader::run_round(Deadline deadline) {
   } else if (end - last_success_ >= longest) {
     fail_unreachable();
   } else {
-    next_round_at_ = std::max(next_round_at_, end + kPauseBeforeRetry);
+    next_round_at_ = std::max(next_round_at_, end + BlockingRequests::kPauseBetweenAttempts);
   }
   return true;
 }
@@ -223,7 +214,7 @@ bool SurveyReader::wait_for_turn(Deadline deadline) const {
   if (deadline.has_passed(now)) return false;
   const bool in_time = !deadline.has_passed(next_round_at_);
   const core::Instant until = in_time ? next_round_at_ : deadline.at();
-  if (until > now) block_for(until - now);
+  if (until > now) BlockingRequests::pause(until - now);
   return in_time;
 }
 
