@@ -35,13 +35,12 @@ constexpr std::chrono::milliseconds kLeastBetweenRounds{50};
 /// Thread-safety: none. Its callbacks run on any thread.
 class ReleaseRequest {
  public:
-  ReleaseRequest(std::shared_ptr<detail::ClientCore> core, const core::LockPath& path,
-                 const core::ZnodeName& target, bool force)
-      : core_(std::move(core)),
-        path_(path),
+  ReleaseRequest(std::shared_ptr<detail::PathLock> path_lock, const core::ZnodeName& target,
+                 bool force)
+      : path_lock_(std::move(path_lock)),
         target_(target),
-        node_(path.child(target.text)),
-        request_node_(path.child(core::release_request_node(target.sequence))),
+        node_(path_lock_->child(target.text)),
+        request_node_(path_lock_->child(core::release_request_node(target.sequence))),
         force_(force) {}
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
@@ -49,9 +48,10 @@ class ReleaseRequest {
   // servers execute the delete later. It looks first, because the znode may be of another client.
   ~ReleaseRequest() {
     if (!may_have_created_) return;
-    const detail::EngineLock lock({*core_});
-    const core::SessionId session = core_->keeper().session();
-    core_->cleaner().remove(
+    detail::EngineContext& core = path_lock_->context();
+    const detail::EngineLock lock(core.entry());
+    const core::SessionId session = core.keeper().session();
+    core.cleaner().remove(
         session, {.path = request_node_},
         created_in_ == session ? detail::Cleaner::Step::deleting : detail::Cleaner::Step::looking);
   }
@@ -65,23 +65,25 @@ class ReleaseRequest {
     auto reader = target_.as_reader();
     if (!reader) return false;
     target_ = *std::move(reader);
-    node_ = path_.child(target_.text);
+    node_ = path_lock_->child(target_.text);
     return true;
   }
 
   /// Creates the request znode if it is missing and the contender's znode exists. With `force`,
   /// also changes the data of an existing request znode. Returns whether the contender's znode is
   /// there, if known. Throws Error.
-  Presence put(Deadline limit) {
+  Presence put(const detail::TimeLimit& limit) {
+    detail::BlockingRequests requests(*path_lock_, kOperation, limit);
     const auto data = std::string(force_ ? core::kReleaseRequestForces : core::kReleaseRequestAsks);
     const bool has_created = std::exchange(may_have_created_, true);  // until the reply
-    const client::Reply reply = execute(
-        request::write::Create{.path = request_node_, .data = data, .ephemeral = true}, limit);
+    const client::Reply reply = requests.run(
+        guarded(request::write::Create{.path = request_node_, .data = data, .ephemeral = true}));
     if (reply.status == Status::ok) created_in_ = reply.session;
     may_have_created_ =
         has_created || reply.status == Status::ok || reply.status == Status::unknown;
-    if (reply.status != Status::node_exists || !force_) return outcome(reply);
-    return outcome(execute(request::write::Set{.path = request_node_, .data = data}, limit));
+    if (reply.status != Status::node_exists || !force_) return outcome(requests, reply);
+    return outcome(requests,
+                   requests.run(guarded(request::write::Set{.path = request_node_, .data = data})));
   }
 
   /// Blocks until the contender's znode is deleted, but not longer than `longest` or `limit`.
@@ -93,11 +95,12 @@ class ReleaseRequest {
           woken->set(event == request::WatchEvent::deleted ? Presence::deleted
                                                            : Presence::existing);
         }};
-    const auto id = core_->coordinator().submit({.operation = std::move(watch)},
-                                                [woken](const client::Reply& reply) {
-                                                  if (reply.status == Status::no_node)
-                                                    woken->set(Presence::deleted);
-                                                });
+    detail::EngineContext& core = path_lock_->context();
+    const auto id = core.coordinator().submit({.operation = std::move(watch)},
+                                              [woken](const client::Reply& reply) {
+                                                if (reply.status == Status::no_node)
+                                                  woken->set(Presence::deleted);
+                                              });
     struct Cleanup {
       detail::EngineContext& core;
       client::RequestId id;
@@ -105,8 +108,8 @@ class ReleaseRequest {
         core.coordinator().cancel_unsent(id);
         core.coordinator().unwatch(id);
       }
-    } const cleanup{*core_, id};
-    const core::Instant now = core_->scheduler().now();
+    } const cleanup{core, id};
+    const core::Instant now = core.scheduler().now();
     if (!limit.may_wait(now)) return Presence::existing;
     const auto until = std::min(limit.deadline(), Deadline::after(now, longest));
     // Not with a timer of the client: a closed client has none.
@@ -115,17 +118,10 @@ class ReleaseRequest {
   }
 
  private:
-  client::Reply execute(request::Write write, Deadline limit) {
-    core_->check_usable(kOperation, path_.str());
-    const core::Instant began = core_->scheduler().now();
-    std::vector<client::Operation> operations;
-    operations.emplace_back(request::Transaction{node_, {std::move(write)}});
-    auto replies = detail::round_trip(*core_, limit, std::move(operations));
-    if (replies) return std::move(replies->front());
-    throw Error(Errc::not_connected, kOperation, path_.str(), detail::no_reply_text(*core_, began));
-  }
+  /// Returns a transaction that fails if the contender's znode does not exist.
+  request::Transaction guarded(request::Write write) const { return {node_, {std::move(write)}}; }
 
-  Presence outcome(const client::Reply& reply) const {
+  static Presence outcome(const detail::BlockingRequests& requests, const client::Reply& reply) {
     switch (core::sort_of(reply.status)) {
       case StatusSort::done: return Presence::existing;
       case StatusSort::outcome_unknown:
@@ -139,11 +135,10 @@ class ReleaseRequest {
       case StatusSort::client_ended:
       case StatusSort::refused: break;
     }
-    throw Error(core::error_of(reply.status), kOperation, path_.str(), reply.detail);
+    requests.fail(reply);
   }
 
-  const std::shared_ptr<detail::ClientCore> core_;
-  const core::LockPath path_;
+  const std::shared_ptr<detail::PathLock> path_lock_;
   core::ZnodeName target_;
   std::string node_;
   const std::string request_node_;
@@ -153,16 +148,16 @@ class ReleaseRequest {
 };
 
 /// Returns the contender that the request is for, or nullopt if none queues for the lock.
-std::optional<core::ZnodeName> find_target(detail::ClientCore& core, const core::LockPath& path,
+std::optional<core::ZnodeName> find_target(const std::shared_ptr<detail::PathLock>& path_lock,
                                            const ReleaseRequestOptions& options,
                                            const detail::TimeLimit& limit) {
   if (options.node) {
     auto named = core::ZnodeName::parse(*options.node);
     if (named) return named;
-    throw Error(Errc::invalid_option, kOperation, path.str(),
+    throw Error(Errc::invalid_option, kOperation, path_lock->path().str(),
                 "no contender has the znode \"" + core::printable(*options.node, 128) + "\"");
   }
-  const auto queue = detail::read_queue(core.path_lock(path), limit);
+  const auto queue = detail::read_queue(path_lock, limit);
   if (queue.empty()) return std::nullopt;
   constexpr std::int32_t kAsTheNamesSay = 0;
   const auto holders = core::holders(queue, kAsTheNamesSay);
@@ -172,18 +167,21 @@ std::optional<core::ZnodeName> find_target(detail::ClientCore& core, const core:
   return at_gate ? std::nullopt : std::optional(queue.front());
 }
 
-bool request_and_wait(const std::shared_ptr<detail::ClientCore>& core, const core::LockPath& path,
+bool request_and_wait(const std::shared_ptr<detail::PathLock>& path_lock,
                       const ReleaseRequestOptions& options, const detail::TimeLimit& limit) {
-  const auto target = find_target(*core, path, options, limit);
+  const auto target = find_target(path_lock, options, limit);
   if (!target) return true;
-  ReleaseRequest call(core, path, *target, options.force);
+  detail::EngineContext& core = path_lock->context();
+  ReleaseRequest call(path_lock, *target, options.force);
   // The rounds of a single attempt share the time of one round.
-  const Deadline last =
-      limit.waits() ? limit.deadline() : detail::round_trip_deadline(*core, limit);
+  const detail::TimeLimit of_round =
+      limit.waits()
+          ? limit
+          : detail::TimeLimit(detail::round_trip_deadline(core, limit), core.scheduler().now());
   for (;;) {
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
-    auto outcome = call.put(std::min(last, detail::round_trip_deadline(*core, limit)));
+    auto outcome = call.put(of_round);
     if (outcome != ReleaseRequest::Presence::deleted) {
       const core::Duration longest = outcome == ReleaseRequest::Presence::existing
                                          ? core::Duration(kMostBetweenRounds)
@@ -192,7 +190,7 @@ bool request_and_wait(const std::shared_ptr<detail::ClientCore>& core, const cor
     }
     if (outcome == ReleaseRequest::Presence::deleted) {
       if (!call.reads_on()) return true;
-    } else if (!limit.may_wait(core->scheduler().now())) {
+    } else if (!limit.may_wait(core.scheduler().now())) {
       return false;
     }
   }
@@ -201,12 +199,11 @@ bool request_and_wait(const std::shared_ptr<detail::ClientCore>& core, const cor
 }  // namespace
 
 bool request_release(Client& client, std::string path, ReleaseRequestOptions options) {
-  const core::LockPath checked(std::move(path));
   const auto& core = detail::ClientCore::of(client);
-  core->check_usable(kOperation, checked.str());
+  const auto path_lock = core->usable_path_lock(kOperation, std::move(path));
   const detail::TimeLimit limit(options.deadline, core->scheduler().now());
   try {
-    return request_and_wait(core, checked, options, limit);
+    return request_and_wait(path_lock, options, limit);
   } catch (const Error& error) {
     const bool late = limit.deadline().has_passed(core->scheduler().now());
     if (error.errc() == Errc::not_connected && late) return false;
