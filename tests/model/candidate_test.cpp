@@ -112,14 +112,14 @@ TEST_F(CandidateTest, PauseOfElection_GrowsUntilLeadershipEndsWell) {
   lock_.world().run_all();
   expect_growing_pauses();
   run_until_it_leads();
-  candidate_->finished(candidate_->leadership_state()->attempt(), true);  // the function has thrown
+  candidate_->finished(candidate_->leadership_state()->attempt(), core::LeaderEnd::threw);
   expect_about(pause(), 800ms);
   run_until_it_leads();
   const std::size_t before = attempts();
-  candidate_->finished(candidate_->leadership_state()->attempt(), false);
+  candidate_->finished(candidate_->leadership_state()->attempt(), core::LeaderEnd::returned);
   EXPECT_GT(attempts(), before) << "without a pause";
   run_until_it_leads();
-  candidate_->finished(candidate_->leadership_state()->attempt(), true);
+  candidate_->finished(candidate_->leadership_state()->attempt(), core::LeaderEnd::threw);
   expect_about(pause(), 100ms);
 }
 
@@ -215,7 +215,8 @@ TEST_F(CandidateTest, TransactionMadeBefore_IsWrittenWhileTheNodeExists) {
   EXPECT_EQ(refused, std::nullopt);
   EXPECT_EQ(lock_.world().ensemble().find("/data")->data, "1");
 
-  candidate_->finished(leadership_state->attempt(), false);  // the znode is deleted now
+  candidate_->finished(leadership_state->attempt(),
+                       core::LeaderEnd::returned);  // the znode is deleted now
   lock_.world().run_all();
   transaction.async_commit(handler);
   lock_.world().run_all();

@@ -128,7 +128,7 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
     EXPECT_NE(lock.world().ensemble().find(leadership.node()), nullptr) << "the function runs";
 
     candidate->close();
-    candidate->finished(leadership_state->attempt(), false);
+    candidate->finished(leadership_state->attempt(), core::LeaderEnd::returned);
     lock.world().run_all();
     EXPECT_EQ(lock.world().ensemble().find(leadership.node()), nullptr);
     expect_refused(lock, leadership);

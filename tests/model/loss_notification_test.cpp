@@ -75,7 +75,7 @@ TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
       lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(500ms);
   EXPECT_EQ(handed_over(), 0U);
-  candidate->finished(leadership_state->attempt(), false);
+  candidate->finished(leadership_state->attempt(), core::LeaderEnd::returned);
   run();
   EXPECT_EQ(handed_over(), 1U);
   ASSERT_EQ(ensemble().remove(request), Status::ok);
@@ -91,7 +91,7 @@ TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
       lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
   lock_.world().run_for(1100ms);
   EXPECT_EQ(handed_over(), 1U);
-  candidate->finished(leadership_state->attempt(), false);
+  candidate->finished(leadership_state->attempt(), core::LeaderEnd::returned);
   ASSERT_EQ(ensemble().remove(request), Status::ok);
   candidate->close();
   expect_rest();
@@ -129,7 +129,7 @@ TEST_F(LongLossLimitTest, FunctionReturns_DeleteWaitsForIt) {
   const auto candidate = forced();
   lock_.world().run_for(4s);
   EXPECT_EQ(handed_over(), 0U);
-  candidate->finished(attempt_, false);
+  candidate->finished(attempt_, core::LeaderEnd::returned);
   run();
   EXPECT_EQ(handed_over(), 1U);
   end(candidate);
@@ -141,7 +141,7 @@ TEST_F(LongLossLimitTest, FunctionNeverReturns_DeletedAtLimit) {
   EXPECT_EQ(handed_over(), 0U);
   lock_.world().run_for(200ms);
   EXPECT_EQ(handed_over(), 1U);
-  candidate->finished(attempt_, false);
+  candidate->finished(attempt_, core::LeaderEnd::returned);
   end(candidate);
 }
 
@@ -150,7 +150,7 @@ TEST_F(LongLossLimitTest, LateDelete_ReadsTheZnodeFirst) {
   const auto candidate = forced();
   lock_.world().run_for(4s);
   reset_counts();
-  candidate->finished(attempt_, false);
+  candidate->finished(attempt_, core::LeaderEnd::returned);
   run();
   EXPECT_EQ(client(0).requests(OperationKind::get), 1U);
   EXPECT_EQ(client(0).requests(OperationKind::announce_and_delete), 0U);

@@ -41,7 +41,7 @@ ElectionEffects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt
     case Event::due: return fsm.on_pause_over(attempt);
     case Event::lost: return fsm.on_lost(attempt);
     case Event::finished: return fsm.on_finished(attempt);
-    case Event::broke_off: return fsm.on_finished(attempt, true);
+    case Event::broke_off: return fsm.on_finished(attempt, LeaderEnd::threw);
     case Event::interrupted: return fsm.interrupt();
     case Event::withdrawn: return fsm.withdraw();
     case Event::closed: return fsm.close();
@@ -176,20 +176,16 @@ TEST(ElectionFsm, LostBeforeItsTurn_ContendsOnceMore) {
   fsm.contend();
   fsm.on_granted(fsm.attempt());
   fsm.on_lost(fsm.attempt());
-  fsm.on_leader_not_run(fsm.attempt());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+  EXPECT_EQ(fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
             (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
-  fsm.on_granted(fsm.attempt());
-  fsm.on_leader_not_run(fsm.attempt());  // the loss has not been notified yet
-  fsm.on_leader_not_run(fsm.attempt() - 1);
+  fsm.on_granted(fsm.attempt());  // the loss has not been notified yet
+  EXPECT_TRUE(fsm.on_finished(fsm.attempt() - 1, LeaderEnd::not_run).empty()) << "another's";
   EXPECT_EQ(
-      fsm.on_finished(fsm.attempt()),
+      fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
       (ElectionEffects{ElectionEffect::stop, ElectionEffect::release, ElectionEffect::contend}));
   fsm.on_granted(fsm.attempt());
-  fsm.on_leader_not_run(fsm.attempt() - 1);
   EXPECT_EQ(fsm.on_finished(fsm.attempt()),
-            (ElectionEffects{ElectionEffect::stop, ElectionEffect::release}))
-      << "another's";
+            (ElectionEffects{ElectionEffect::stop, ElectionEffect::release}));
 }
 
 TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
@@ -197,8 +193,7 @@ TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
   fsm.contend();
   fsm.on_granted(fsm.attempt());
   fsm.interrupt();
-  fsm.on_leader_not_run(fsm.attempt());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
+  EXPECT_EQ(fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
             (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
 }
 
@@ -207,8 +202,8 @@ TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
   fsm.contend();
   fsm.on_granted(fsm.attempt());
   fsm.withdraw();
-  fsm.on_leader_not_run(fsm.attempt());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()), (ElectionEffects{ElectionEffect::release}));
+  EXPECT_EQ(fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
+            (ElectionEffects{ElectionEffect::release}));
 }
 
 TEST(ElectionFsm, Interrupted_LeadsUntilFinished) {

@@ -82,10 +82,10 @@ struct World {
     }
     for (const auto a : running) {
       all.emplace_back([a](World& w) { w.apply(w.fsm.on_lost(a), a); });
-      for (const bool failed : {false, true}) {
-        all.emplace_back([a, failed](World& w) {
+      for (const auto end : {LeaderEnd::returned, LeaderEnd::threw, LeaderEnd::not_run}) {
+        all.emplace_back([a, end](World& w) {
           w.running.erase(a);
-          w.apply(w.fsm.on_finished(a, failed), a);
+          w.apply(w.fsm.on_finished(a, end), a);
         });
       }
     }

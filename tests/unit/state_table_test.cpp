@@ -142,13 +142,11 @@ TEST(StateTable, ElectionFsm_MakesExactlyItsTable) {
       input("on_failed", [](ElectionFsm& fsm) { return fsm.on_failed(fsm.attempt(), true); }),
       input("on_pause_over", [](ElectionFsm& fsm) { return fsm.on_pause_over(fsm.attempt()); }),
       input("on_lost", [](ElectionFsm& fsm) { return fsm.on_lost(fsm.attempt()); }),
-      input("on_leader_not_run",
-            [](ElectionFsm& fsm) {
-              fsm.on_leader_not_run(fsm.attempt());
-              return ElectionEffects{};
-            }),
       input("on_finished", [](ElectionFsm& fsm) { return fsm.on_finished(fsm.attempt()); }),
-      input("on_finished", [](ElectionFsm& fsm) { return fsm.on_finished(fsm.attempt(), true); }),
+      input("on_finished",
+            [](ElectionFsm& fsm) { return fsm.on_finished(fsm.attempt(), LeaderEnd::threw); }),
+      input("on_finished",
+            [](ElectionFsm& fsm) { return fsm.on_finished(fsm.attempt(), LeaderEnd::not_run); }),
       input("interrupt", [](ElectionFsm& fsm) { return fsm.interrupt(); }),
       input("withdraw", [](ElectionFsm& fsm) { return fsm.withdraw(); }),
       input("close", [](ElectionFsm& fsm) { return fsm.close(); })};

@@ -130,22 +130,17 @@ ElectionEffects ElectionFsm::on_lost(Attempt attempt) {
   return {Effect::stop};
 }
 
-void ElectionFsm::on_leader_not_run(Attempt attempt) noexcept {
-  const InvariantCheck check(*this);
-  const bool leads = is_current(attempt, State::leading) || is_current(attempt, State::ending);
-  if (leads && !afterwards_) afterwards_ = true;
-}
-
-ElectionEffects ElectionFsm::on_finished(Attempt attempt, bool failed) {
+ElectionEffects ElectionFsm::on_finished(Attempt attempt, LeaderEnd end) {
   const InvariantCheck check(*this);
   if (attempt != attempt_) return {};
   switch (state_) {
     case State::leading:
     case State::ending: {
+      if (end == LeaderEnd::not_run && !afterwards_) afterwards_ = true;
       ElectionEffects effects;
       if (state_ == State::leading) effects.push_back(Effect::stop);
       effects.push_back(Effect::release);
-      if (will_contend() && failed) {
+      if (will_contend() && end == LeaderEnd::threw) {
         state_ = State::backing_off;
         effects.push_back(Effect::pause);
       } else if (will_contend()) {

@@ -43,12 +43,12 @@ namespace zklock::core {
 /// | backing_off,|                              |                |             |                  |
 /// | closed      |                              |                |             |                  |
 ///
-/// (1) will_contend() is true, and the leader's function ended with an error.
+/// (1) will_contend() is true, and the leader's function threw (LeaderEnd::threw).
 ///
 /// If on_finished comes in leading, the effect `stop` precedes the others. While leading and
 /// ending, contend() and withdraw() decide whether the candidate will contend afterwards; the last
-/// call counts. Without such a call, it will contend if on_leader_not_run() was called, or if
-/// `again` of the constructor is true.
+/// call counts. Without such a call, it will contend if the leader's function was not run
+/// (LeaderEnd::not_run), or if `again` of the constructor is true.
 ///
 /// Every attempt to be elected has a number, and its leadership has that number too. The table is
 /// for the last attempt. Inputs of an earlier attempt change nothing, in every state. A late grant
@@ -78,6 +78,13 @@ enum class ElectionEffect {
 
 using ElectionEffects = std::vector<ElectionEffect>;
 
+/// How the call of the leader's function ended.
+enum class LeaderEnd {
+  returned,
+  threw,
+  not_run,  ///< the leadership ended before the function began
+};
+
 /// Returns whether trying again is useless: the cause does not pass without the user's help.
 bool ends_contention(Errc error) noexcept;
 
@@ -106,11 +113,8 @@ class ElectionFsm {
   ElectionEffects on_failed(Attempt attempt, bool for_good);
   ElectionEffects on_pause_over(Attempt attempt);
   ElectionEffects on_lost(Attempt attempt);
-  /// The leadership was lost or interrupted before the leader's function began. The candidate
-  /// contends once more, unless it was withdrawn or closed.
-  void on_leader_not_run(Attempt attempt) noexcept;
-  /// The leader's function has returned. `failed`: it ended with an error.
-  ElectionEffects on_finished(Attempt attempt, bool failed = false);
+  /// The call of the leader's function has ended, and the leadership with it.
+  ElectionEffects on_finished(Attempt attempt, LeaderEnd end = LeaderEnd::returned);
   /// Ends the present leadership as a loss does.
   ElectionEffects interrupt();
   /// Ends the present leadership or acquire. The candidate does not contend until contend() is

@@ -43,8 +43,9 @@ class Leader::TestCandidate final : public detail::Candidate {
   // Does what the thread of a LeaderElection does.
   void lead(const std::shared_ptr<detail::LeadershipState>& leadership_state) {
     if (leadership_state->end_token().stop_requested()) {
-      if (leadership_state->state() == HoldState::lost) not_called(leadership_state->attempt());
-      return finished(leadership_state->attempt(), false);
+      return finished(leadership_state->attempt(), leadership_state->state() == HoldState::lost
+                                                       ? core::LeaderEnd::not_run
+                                                       : core::LeaderEnd::returned);
     }
     Call& call = users_.begin_leadership(process_, plan_);
     leading_ = &call;
@@ -62,7 +63,7 @@ class Leader::TestCandidate final : public detail::Candidate {
     }
     leading_ = nullptr;
     users_.end_leadership(call);
-    finished(leadership_state->attempt(), false);
+    finished(leadership_state->attempt(), core::LeaderEnd::returned);
   }
 
   template <class Task>

@@ -209,15 +209,10 @@ void Candidate::withdraw() {
   feed([this] { return fsm_.withdraw(); });
 }
 
-void Candidate::not_called(LeadershipState::Attempt attempt) {
-  const EngineLock lock(entry());
-  fsm_.on_leader_not_run(attempt);
-}
-
-void Candidate::finished(LeadershipState::Attempt attempt, bool failed) {
+void Candidate::finished(LeadershipState::Attempt attempt, core::LeaderEnd end) {
   feed([&] {
-    if (!failed) backoff_.reset();
-    return fsm_.on_finished(attempt, failed);
+    if (end != core::LeaderEnd::threw) backoff_.reset();
+    return fsm_.on_finished(attempt, end);
   });
 }
 

@@ -57,12 +57,8 @@ class Candidate : public EngineLock::State, public std::enable_shared_from_this<
   /// See LeaderElection::interrupt() and withdraw().
   void interrupt();
   void withdraw();
-  /// Reports that the leader's function has returned, which ends the leadership of `attempt`. If
-  /// `failed`, the candidate pauses before it contends again.
-  void finished(LeadershipState::Attempt attempt, bool failed);
-  /// Reports that the leader's function was not called in the leadership of `attempt`. So the
-  /// candidate contends again, unless it is withdrawn or closed.
-  void not_called(LeadershipState::Attempt attempt);
+  /// Reports how the call of the leader's function ended, which ends the leadership of `attempt`.
+  void finished(LeadershipState::Attempt attempt, core::LeaderEnd end);
   /// Begins no further attempt, and ends the leadership. With `until_finished`, the lock is
   /// released when finished() is called.
   void close();

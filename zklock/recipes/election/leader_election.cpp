@@ -90,9 +90,14 @@ class ElectionCandidate final : public Candidate {
   /// The life of the thread.
   void work() {
     while (const auto leadership_state = next()) {
-      const std::exception_ptr failure = lead(*leadership_state);
+      auto end = core::LeaderEnd::not_run;
+      std::exception_ptr failure;
+      if (!leadership_state->end_token().stop_requested()) {
+        failure = lead(*leadership_state);
+        end = failure ? core::LeaderEnd::threw : core::LeaderEnd::returned;
+      }
       end_call(failure);
-      finished(leadership_state->attempt(), failure != nullptr);
+      finished(leadership_state->attempt(), end);
     }
     // Destroys what the function owns here, not on a thread that keeps sessions alive.
     function_ = nullptr;
@@ -114,12 +119,8 @@ class ElectionCandidate final : public Candidate {
     return std::exchange(next_, nullptr);
   }
 
-  /// Calls the function, unless the leadership has ended. Returns its exception, or null.
+  /// Calls the function. Returns its exception, or null.
   std::exception_ptr lead(const LeadershipState& leadership_state) {
-    if (leadership_state.end_token().stop_requested()) {
-      not_called(leadership_state.attempt());
-      return nullptr;
-    }
     std::exception_ptr failure;
     std::string what;
     try {
