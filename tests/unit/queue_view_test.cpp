@@ -64,7 +64,9 @@ TEST(QueueViewTest, SharedCount_IsReadBeforeHolders) {
     EXPECT_EQ(reads(view), Names{"count"});
     EXPECT_TRUE(view.reads().front().can_change());
     EXPECT_TRUE(view.lacks(failed(Status::unknown)));
+    EXPECT_TRUE(view.lacks(failed(Status::closed)));
     EXPECT_FALSE(view.lacks(failed(Status::no_auth)));
+    EXPECT_FALSE(view.lacks(failed(Status::no_node)));
     EXPECT_FALSE(view.is_outdated_by(failed(Status::no_node))) << "then no contender holds";
     view.take(node(200, count), kNone);
     const bool is_count = count == "2";

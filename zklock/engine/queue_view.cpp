@@ -174,12 +174,13 @@ bool ViewBuilder::is_outdated_by(const client::Reply& reply) const noexcept {
 }
 
 bool ViewBuilder::lacks(const client::Reply& reply) const noexcept {
+  if (reply.status == Status::ok) return false;
   switch (reads_[next_].what) {
     case What::permit_count:
-      return core::is_temporary_failure(reply.status) || reply.status == Status::not_connected;
-    case What::proclaimed_value: return reply.status != Status::ok;
+      return reply.status != Status::no_node && reply.status != Status::no_auth;
+    case What::proclaimed_value: return true;
     case What::holder:
-    case What::waiter: return reply.status != Status::ok && reply.status != Status::no_auth;
+    case What::waiter: return reply.status != Status::no_auth;
   }
   return true;
 }

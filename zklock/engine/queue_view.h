@@ -123,8 +123,8 @@ class ViewBuilder {
 
   /// Returns whether `reply` shows that a listed znode was deleted meanwhile.
   bool is_outdated_by(const client::Reply& reply) const noexcept;
-  /// Returns whether `reply` lacks the data that are needed. The view does not need the data of an
-  /// unreadable contender, nor the permit count: without it, no contender holds.
+  /// Returns whether `reply` lacks data that are needed. Those of an unreadable contender are not
+  /// needed. Nor is a permit count that is missing or unreadable: then no contender holds.
   bool lacks(const client::Reply& reply) const noexcept;
   /// Adds `reply`, whatever its status is.
   void take(const client::Reply& reply, const OwnZnodes& own);
