@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "zklock/core/ownership.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::core {
@@ -61,6 +62,10 @@ struct QueueRule {
   std::string prefix() const;
   bool is_mutex() const noexcept { return access == Access::exclusive && !is_write_lock; }
   bool is_writer() const noexcept { return access == Access::exclusive && is_write_lock; }
+  /// Returns the kind of the count that this contender gets for a `lock` or a `hold`.
+  CountKind count_kind(CountKind kind) const noexcept {
+    return access == Access::shared ? as_shared(kind) : kind;
+  }
   /// Returns whether the total is read from the ensemble. It may change while the contender waits.
   bool shares_count() const noexcept { return access == Access::permits && named_total == 0; }
   /// Returns whether both rules request the same access, and as many permits of the same count.

@@ -70,22 +70,18 @@ PathPartLock::~PathPartLock() {
 
 std::shared_ptr<PendingAcquire> PathPartLock::acquire(AcquireRequest request) {
   request.rule = rule_;
-  request.kind = count_kind(request.kind);
+  request.kind = rule_.count_kind(request.kind);
   request.event_sink = event_sink_;
   request.lock_delay = lock_delay_;
   request.metrics = {&metrics_};
   return PendingAcquire::start(path_lock_, std::move(request), {});
 }
 
-core::CountKind PathPartLock::count_kind(core::CountKind kind) const noexcept {
-  return is_reader() ? core::as_shared(kind) : kind;
-}
-
 bool PathPartLock::unlock(const Owner& owner) {
   // ReentryCounter has only exclusive counts.
   const bool may_nest = !is_reader() && owner == Owner::this_thread();
   if (may_nest && path_lock_->unlock_nested()) return true;
-  return path_lock_->unlock(owner, count_kind(core::CountKind::lock), rule_.access);
+  return path_lock_->unlock(owner, rule_.count_kind(core::CountKind::lock), rule_.access);
 }
 
 int PathPartLock::count(const Owner& owner) const {

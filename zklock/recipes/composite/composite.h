@@ -51,13 +51,11 @@ class PathPartLock {
 
   /// Requests one hold or lock() for the owner, also a nested one. Sets the members of `request` that
   /// this part decides: the rule, the lock delay, the sink of the events and the metrics. The kind
-  /// is `lock` or `hold`; see count_kind(). The caller can cancel the call that it returns; `done` is
+  /// is `lock` or `hold`; see QueueRule::count_kind(). The caller can cancel the call that it returns; `done` is
   /// called in that case too. Throws Error(closed). Then `done` is not called.
   std::shared_ptr<PendingAcquire> acquire(AcquireRequest request);
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   bool unlock(const Owner& owner);
-  /// Returns the kind of the count that this part gives to a lock() or a hold of the whole.
-  core::CountKind count_kind(core::CountKind kind) const noexcept;
   /// Returns the counts of `owner` if it has a valid hold, otherwise 0. A reader has the shared
   /// counts, and any other part the exclusive ones.
   int count(const Owner& owner) const;
@@ -71,6 +69,7 @@ class PathPartLock {
   /// Arranges that the locks of the calling thread are released when the thread ends.
   void unlock_at_thread_exit() { call_at_thread_exit(path_lock_); }
 
+  const core::QueueRule& rule() const noexcept { return rule_; }
   EngineContext& context() noexcept { return path_lock_->context(); }
   const std::shared_ptr<PathLock>& path_lock() const noexcept { return path_lock_; }
   const std::string& path() const noexcept { return path_lock_->path().str(); }

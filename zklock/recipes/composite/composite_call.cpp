@@ -254,7 +254,7 @@ void CompositeCall::drop(std::size_t part) {
   auto taken = std::exchange(taken_[part], std::nullopt);
   if (!taken) return;
   taken->on_loss.reset();
-  taken->contender->release(composite_->part(part).count_kind(request_.kind));
+  taken->contender->release(composite_->part(part).rule().count_kind(request_.kind));
 }
 
 // The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
@@ -288,7 +288,7 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
   parts.reserve(indices.size());
   for (const std::size_t i : indices) {
     const auto taken = std::exchange(taken_[i], std::nullopt);
-    const core::CountKind kind = composite_->part(i).count_kind(core::CountKind::hold);
+    const core::CountKind kind = composite_->part(i).rule().count_kind(core::CountKind::hold);
     parts.push_back({.hold = taken->contender->make_hold(kind),
                      .core = composite_->part(i).context().shared_from_this(),
                      .index = composite_->part(i).index()});

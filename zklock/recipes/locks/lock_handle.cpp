@@ -19,11 +19,6 @@ namespace {
 
 using core::CountKind;
 
-/// Returns the kind of the count that a call adds: `count`, or its shared kind.
-CountKind count_of(CountKind count, const LockHandle::Kind& kind) noexcept {
-  return kind.rule.access == Access::shared ? core::as_shared(count) : count;
-}
-
 /// Returns whether nested lock() calls of this kind are counted in ReentryCounter.
 bool is_recursive(const LockHandle::Kind& kind) noexcept {
   return kind.nests && kind.rule.access == Access::exclusive;
@@ -176,8 +171,8 @@ bool LockHandle::lock_by_acquire(const Kind& kind, Deadline deadline, const std:
   call_at_thread_exit(path_lock_);
   BlockingCall<AcquireOutcome> end;
   const Owner owner = Owner::this_thread();
-  AcquireRequest blocking =
-      blocking_request(kind, owner, {.deadline = deadline}, count_of(CountKind::lock, kind), end);
+  AcquireRequest blocking = blocking_request(kind, owner, {.deadline = deadline},
+                                             kind.rule.count_kind(CountKind::lock), end);
   if (is_recursive(kind)) blocking.reentrant_thread = ReentryCounter::this_thread();
   const bool ends_by_grant_only = !stop.stop_possible() && !limit_.longest;
   blocking.bound = deadline.is_never() && ends_by_grant_only && !cohort_policy_.shares();
@@ -199,7 +194,7 @@ void LockHandle::unlock(CountKind count_kind, const char* operation) {
 Hold LockHandle::acquire(const Kind& kind, const AcquireOptions& options) {
   const auto self = shared_from_this();  // another thread may destroy the mutex meanwhile
   const Owner owner = options.owner.value_or(Owner::this_thread());
-  const CountKind count_kind = count_of(CountKind::hold, kind);
+  const CountKind count_kind = kind.rule.count_kind(CountKind::hold);
   BlockingCall<AcquireOutcome> end;
   AcquireRequest blocking = blocking_request(kind, owner, options, count_kind, end);
   BlockedCall blocked{owner, blocking.owner, path_lock_};
@@ -212,7 +207,7 @@ template <class End>
 void LockHandle::start(const Kind& kind, const AcquireOptions& options, End end) {
   path_lock_->context().check_usable("lock", path());
   const Owner owner = options.owner ? *options.owner : Owner::unique();
-  AcquireRequest call = request(kind, owner, options, count_of(CountKind::hold, kind));
+  AcquireRequest call = request(kind, owner, options, kind.rule.count_kind(CountKind::hold));
   call.done = [end = std::move(end), count_kind = call.kind,
                path_lock = path_lock_](const AcquireOutcome& outcome) mutable {
     end(as_exception(outcome.error),
