@@ -137,7 +137,7 @@ SurveyPage SurveyReader::take_page(std::size_t entries) {
 void SurveyReader::finish() {
   while (!visits_.empty() && visits_.front().step == Step::done) {
     Visit& first = visits_.front();
-    if (first.is_lock) {
+    if (first.is_lock()) {
       const QueueView& view = first.view.view();
       first.lock.state = view.lock;
       first.lock.waiters = view.waiters;
@@ -259,14 +259,12 @@ bool SurveyReader::take(Visit& visit, client::Reply& reply, bool was_alone) {
 void SurveyReader::take_list(Visit& visit, client::Reply& list) {
   if (list.status != Status::ok) {
     if (list.status != Status::no_node) page_.unreadable.push_back(visit.path);
-    visit.is_lock = false;
+    visit.view = {};
     visit.step = Step::done;
     return;
   }
   visit.view = ViewBuilder(
       list, {.most_holders = options_.max_holders, .most_waiting = options_.max_waiting});
-  const Queue& queue = visit.view.queue();
-  visit.is_lock = !queue.contenders.empty() || queue.lock_delay;
   visit.lock = {.path = visit.path, .next_sequence = list.next_sequence.value};
   visit.step = visit.view.reads().empty() ? Step::done : Step::describe;
   take_children(visit, list);
@@ -275,7 +273,7 @@ void SurveyReader::take_list(Visit& visit, client::Reply& list) {
 
 void SurveyReader::take_children(Visit& visit, client::Reply& list) {
   const bool is_empty = list.children.empty();
-  auto others = others_among(std::move(list.children), visit.path, visit.is_lock);
+  auto others = others_among(std::move(list.children), visit.path, visit.is_lock());
   visit.lock.other_children_count = others.size();
   for (const std::string& name : others) {
     if (visit.lock.other_children.size() == kMostOtherChildren) break;

@@ -68,12 +68,15 @@ class SurveyReader {
     std::string path;
     std::size_t depth = 0;
     Step step = Step::list;
-    int lists = 0;   ///< replies `ok` to its lists
-    int breaks = 0;  ///< of the connection, with nothing else in flight
-    bool is_lock = false;
-    SurveyedLock lock = {};  ///< except what `view` has
-    ViewBuilder view = {};
+    int lists = 0;             ///< replies `ok` to its lists
+    int breaks = 0;            ///< of the connection, with nothing else in flight
+    SurveyedLock lock = {};    ///< except what `view` has
+    ViewBuilder view = {};     ///< of the last list
     std::size_t requests = 0;  ///< in the present round
+
+    bool is_lock() const noexcept {
+      return !view.queue().contenders.empty() || view.queue().lock_delay;
+    }
   };
   /// The children of a znode that are not entered yet.
   struct Directory {

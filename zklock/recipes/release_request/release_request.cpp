@@ -61,7 +61,7 @@ class ReleaseRequest {
   /// Called when the contender's znode is deleted. If it was a writer's, the writer may have
   /// downgraded, and hold as a reader under another name. In that case selects that name and
   /// returns true.
-  bool reads_on() {
+  bool follow_downgrade() {
     auto reader = target_.as_reader();
     if (!reader) return false;
     target_ = *std::move(reader);
@@ -189,7 +189,7 @@ bool request_and_wait(const std::shared_ptr<detail::PathLock>& path_lock,
       outcome = call.wait(limit, longest);
     }
     if (outcome == ReleaseRequest::Presence::deleted) {
-      if (!call.reads_on()) return true;
+      if (!call.follow_downgrade()) return true;
     } else if (!limit.may_wait(core.scheduler().now())) {
       return false;
     }
