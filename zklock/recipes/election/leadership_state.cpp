@@ -45,7 +45,11 @@ LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contende
       leader_(leader) {}
 
 void LeadershipState::notify_loss(std::function<void()> on_loss) {
-  on_loss_.emplace(lost_, OnLoss{std::move(on_loss)});
+  // A copy: the call may destroy this object, and the stop callback with it.
+  on_loss_.emplace(lost_, [on_loss = std::move(on_loss)] {
+    const auto copy = on_loss;
+    copy();
+  });
 }
 
 std::shared_ptr<void> LeadershipState::delay_delete() {

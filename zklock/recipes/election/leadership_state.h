@@ -75,14 +75,6 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   }
 
  private:
-  struct OnLoss {
-    std::function<void()> call;
-    // A copy: the call may destroy the LeadershipState, and this object with it.
-    void operator()() const {
-      const auto copy = call;
-      copy();
-    }
-  };
   bool forked() const noexcept { return fork_guard_.forked(); }
   std::string path() const { return node_.substr(0, node_.rfind('/')); }
 
@@ -105,7 +97,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   std::atomic<int> loss_reason_{kNotLost};  ///< set by release()
 
   // Last, so that it is destroyed first: no call begins after that.
-  std::optional<std::stop_callback<OnLoss>> on_loss_;
+  std::optional<std::stop_callback<std::function<void()>>> on_loss_;
 };
 
 /// The write of one value to the proclaimed znode. Two transactions are sent back to back, each
