@@ -180,10 +180,10 @@ int Composite::count(const Owner& owner) const {
 }
 
 void Composite::set_unreachable(std::size_t i) {
-  EngineContext& core = part(i).context();
-  const std::uint64_t mark = 1 + core.keeper().connection();
-  if (unreachable_.at(i).exchange(mark) == mark || !core.keeper().is_connected()) return;
-  core.coordinator().submit(
+  EngineContext& context = part(i).context();
+  const std::uint64_t mark = 1 + context.keeper().connection();
+  if (unreachable_.at(i).exchange(mark) == mark || !context.keeper().is_connected()) return;
+  context.coordinator().submit(
       {.operation = client::request::Check{"/"}, .fail_if_disconnected = true},
       [composite = weak_from_this(), i, mark](const client::Reply& reply) {
         const auto alive = composite.lock();
@@ -210,8 +210,8 @@ bool Composite::enough_reachable() const {
 void Composite::post(std::function<void()> task) {
   const auto open =
       std::ranges::find_if(parts_, [](const Part& p) { return !p->context().closed(); });
-  auto& core = (open != parts_.end() ? *open : parts_.front())->context();
-  post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
+  auto& context = (open != parts_.end() ? *open : parts_.front())->context();
+  post_or_run(context.shared_from_this(), context.dispatcher(), std::move(task));
 }
 
 std::stop_token Composite::closing() {

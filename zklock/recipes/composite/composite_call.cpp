@@ -196,8 +196,8 @@ void CompositeCall::post_failure(std::size_t part, const Error& error, PartAnswe
 }
 
 bool CompositeCall::late() const {
-  auto& core = composite_->part(fsm_.requested_part()).context();
-  return request_.time_limit.deadline().has_passed(core.scheduler().now());
+  auto& context = composite_->part(fsm_.requested_part()).context();
+  return request_.time_limit.deadline().has_passed(context.scheduler().now());
 }
 
 // ---- reachability -------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
     const auto taken = std::exchange(taken_[i], std::nullopt);
     const core::CountKind kind = composite_->part(i).rule().count_kind(core::CountKind::hold);
     parts.push_back({.hold = taken->contender->make_hold(kind),
-                     .core = composite_->part(i).context().shared_from_this(),
+                     .context = composite_->part(i).context().shared_from_this(),
                      .index = composite_->part(i).index()});
   }
   return parts;

@@ -26,7 +26,7 @@ CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std:
     Hold& hold = holds_.at(part.index);
     hold = std::move(part.hold);
     order_.push_back(part.index);
-    on_loss_.emplace_back(hold.loss_token(), OnLoss{tally_, std::move(part.core), hold});
+    on_loss_.emplace_back(hold.loss_token(), OnLoss{tally_, std::move(part.context), hold});
   }
 }
 
@@ -44,8 +44,8 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   const std::string node = hold.node();
-  post_or_run(core, core->losses(),
-              [&client = *core, node, source = tally->source,
+  post_or_run(context, context->losses(),
+              [&client = *context, node, source = tally->source,
                until = Contender::delay_delete(hold)]() mutable {
                 const RunningCallbacks::Call call(client, "a loss callback of several locks, with ",
                                                   node, client.scheduler().now());

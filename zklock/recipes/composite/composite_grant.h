@@ -26,8 +26,8 @@ class CompositeGrant {
  public:
   struct Part {
     Hold hold;
-    std::shared_ptr<EngineContext> core;  ///< client that notifies its loss
-    std::size_t index;                    ///< index in holds()
+    std::shared_ptr<EngineContext> context;  ///< client that notifies its loss
+    std::size_t index;                       ///< index in holds()
   };
 
   /// `taken`: the parts in the order of their acquisition, which all processes share. `parts`: the
@@ -69,7 +69,7 @@ class CompositeGrant {
   };
   struct OnLoss {
     std::shared_ptr<Tally> tally;
-    std::shared_ptr<EngineContext> core;
+    std::shared_ptr<EngineContext> context;
     const Hold& hold;
     void operator()() const noexcept;
   };

@@ -40,7 +40,7 @@ LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contende
       proclaimed_node_(node_beside(node_, leader->path_context().path())),
       lost_(hold.loss_token()),
       release_requested_(hold.release_request_token()),
-      core_(leader->path_context().context().weak_from_this()),
+      context_(leader->path_context().context().weak_from_this()),
       hold_(std::move(hold)),
       leader_(leader) {}
 
@@ -73,10 +73,10 @@ std::shared_ptr<Contender> LeadershipState::leader(const char* operation) const 
 
 std::shared_ptr<EngineContext> LeadershipState::context(const char* operation) const {
   if (forked()) throw Error(Errc::forked, operation, path());
-  auto core = core_.lock();
-  if (!core) throw Error(Errc::closed, operation, path());
-  core->check_usable(operation, path());
-  return core;
+  auto context = context_.lock();
+  if (!context) throw Error(Errc::closed, operation, path());
+  context->check_usable(operation, path());
+  return context;
 }
 
 HoldState LeadershipState::state() const noexcept {
@@ -248,8 +248,8 @@ void Leadership::proclaim(std::string value, Deadline deadline) const {
 
 void Leadership::async_proclaim(std::string value, Deadline deadline, CommitHandler handler) const {
   if (!leadership_state_) throw empty_leadership(kProclaiming);
-  const auto core = leadership_state_->context(kProclaiming);
-  detail::commit_and_notify(core, std::move(handler), [&](auto done) {
+  const auto context = leadership_state_->context(kProclaiming);
+  detail::commit_and_notify(context, std::move(handler), [&](auto done) {
     std::shared_ptr<detail::Contender> leading;
     try {
       leading = leader(kProclaiming);

@@ -84,7 +84,7 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
   const std::string proclaimed_node_;
   const std::stop_token lost_;
   const std::stop_token release_requested_;
-  const std::weak_ptr<EngineContext> core_;
+  const std::weak_ptr<EngineContext> context_;
   const ForkGuard fork_guard_;
   std::atomic<bool> ended_{false};
   std::stop_source end_source_;

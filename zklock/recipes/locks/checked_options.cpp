@@ -94,12 +94,12 @@ core::QueueRule checked_permits(int permits, int count, bool is_shared, const st
   return core::QueueRule::permits(permits, count, is_shared);
 }
 
-std::shared_ptr<LockListener> make_listener(const EngineContext& core,
+std::shared_ptr<LockListener> make_listener(const EngineContext& context,
                                             const CohortOptions& options) {
   if (!options.listener) return nullptr;
   const BorrowedExecutor executor(options.executor);
-  return std::make_shared<LockListener>(options.listener, core.listener_dispatcher(executor.lent()),
-                                        executor);
+  return std::make_shared<LockListener>(options.listener,
+                                        context.listener_dispatcher(executor.lent()), executor);
 }
 
 }  // namespace zklock::detail

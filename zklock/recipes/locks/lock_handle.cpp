@@ -28,24 +28,24 @@ bool is_recursive(const LockHandle::Kind& kind) noexcept {
 /// outlives this object.
 class DeadlockWait {
  public:
-  DeadlockWait(EngineContext& core, BlockedCall call) : core_(core) {
-    const EngineLock lock({core_});
-    key_ = core_.records().deadlocks.add(std::move(call));
+  DeadlockWait(EngineContext& context, BlockedCall call) : context_(context) {
+    const EngineLock lock({context_});
+    key_ = context_.records().deadlocks.add(std::move(call));
   }
   ~DeadlockWait() {
-    const EngineLock lock({core_});
-    core_.records().deadlocks.remove(key_);
+    const EngineLock lock({context_});
+    context_.records().deadlocks.remove(key_);
   }
   DeadlockWait(const DeadlockWait&) = delete;
   DeadlockWait& operator=(const DeadlockWait&) = delete;
 
   std::optional<Deadlock> find() const {
-    const EngineLock lock({core_});
-    return core_.records().deadlocks.find(key_);
+    const EngineLock lock({context_});
+    return context_.records().deadlocks.find(key_);
   }
 
  private:
-  EngineContext& core_;
+  EngineContext& context_;
   DeadlockDetector::WaitKey key_{Owner::this_thread(), 0};
 };
 
@@ -220,8 +220,8 @@ void LockHandle::async_acquire(const Kind& kind, const AcquireOptions& options,
                                AcquireHandler handler) {
   path_lock_->context().check_usable("lock", path());
   auto end = for_handler(std::move(handler), [path_lock = path_lock_](std::function<void()> task) {
-    EngineContext& core = path_lock->context();
-    post_or_run(core.shared_from_this(), core.dispatcher(), std::move(task));
+    EngineContext& context = path_lock->context();
+    post_or_run(context.shared_from_this(), context.dispatcher(), std::move(task));
   });
   try {
     check(kind, options);

@@ -48,10 +48,10 @@ class ReleaseRequest {
   // servers execute the delete later. It looks first, because the znode may be of another client.
   ~ReleaseRequest() {
     if (!may_have_created_) return;
-    detail::EngineContext& core = path_lock_->context();
-    const detail::EngineLock lock(core.entry());
-    const core::SessionId session = core.keeper().session();
-    core.cleaner().remove(
+    detail::EngineContext& context = path_lock_->context();
+    const detail::EngineLock lock(context.entry());
+    const core::SessionId session = context.keeper().session();
+    context.cleaner().remove(
         session, {.path = request_node_},
         created_in_ == session ? detail::Cleaner::Step::deleting : detail::Cleaner::Step::looking);
   }
@@ -95,21 +95,21 @@ class ReleaseRequest {
           woken->set(event == request::WatchEvent::deleted ? Presence::deleted
                                                            : Presence::existing);
         }};
-    detail::EngineContext& core = path_lock_->context();
-    const auto id = core.coordinator().submit({.operation = std::move(watch)},
-                                              [woken](const client::Reply& reply) {
-                                                if (reply.status == Status::no_node)
-                                                  woken->set(Presence::deleted);
-                                              });
+    detail::EngineContext& context = path_lock_->context();
+    const auto id = context.coordinator().submit({.operation = std::move(watch)},
+                                                 [woken](const client::Reply& reply) {
+                                                   if (reply.status == Status::no_node)
+                                                     woken->set(Presence::deleted);
+                                                 });
     struct Cleanup {
-      detail::EngineContext& core;
+      detail::EngineContext& context;
       client::RequestId id;
       ~Cleanup() {
-        core.coordinator().cancel_unsent(id);
-        core.coordinator().unwatch(id);
+        context.coordinator().cancel_unsent(id);
+        context.coordinator().unwatch(id);
       }
-    } const cleanup{core, id};
-    const core::Instant now = core.scheduler().now();
+    } const cleanup{context, id};
+    const core::Instant now = context.scheduler().now();
     if (!limit.may_wait(now)) return Presence::existing;
     const auto until = std::min(limit.deadline(), Deadline::after(now, longest));
     // Not with a timer of the client: a closed client has none.
@@ -171,13 +171,13 @@ bool request_and_wait(const std::shared_ptr<detail::PathLock>& path_lock,
                       const ReleaseRequestOptions& options, const detail::TimeLimit& limit) {
   const auto target = find_target(path_lock, options, limit);
   if (!target) return true;
-  detail::EngineContext& core = path_lock->context();
+  detail::EngineContext& context = path_lock->context();
   ReleaseRequest call(path_lock, *target, options.force);
   // The rounds of a single attempt share the time of one round.
   const detail::TimeLimit of_round =
-      limit.waits()
-          ? limit
-          : detail::TimeLimit(detail::round_trip_deadline(core, limit), core.scheduler().now());
+      limit.waits() ? limit
+                    : detail::TimeLimit(detail::round_trip_deadline(context, limit),
+                                        context.scheduler().now());
   for (;;) {
     // After the deadline there may be one more round, for a writer that downgraded. It does not
     // wait.
@@ -190,7 +190,7 @@ bool request_and_wait(const std::shared_ptr<detail::PathLock>& path_lock,
     }
     if (outcome == ReleaseRequest::Presence::deleted) {
       if (!call.follow_downgrade()) return true;
-    } else if (!limit.may_wait(core.scheduler().now())) {
+    } else if (!limit.may_wait(context.scheduler().now())) {
       return false;
     }
   }
