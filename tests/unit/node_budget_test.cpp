@@ -69,7 +69,7 @@ TEST(NodeBudget, OtherNodeDeleted_UnknownNodeStillCounts) {
   ASSERT_TRUE(nodes.reserve("/p/lock-"));
   nodes.unknown("/p/lock-");
   for (const char* path : {"/p/delay-5000-77-0000000007", "/p/count", "/p/lock-000000007",
-                           "/p/lock-00000000007", "/p/xlock-0000000007"}) {
+                           "/p/lock-00000000007", "/p/xlock-0000000007", "/p/lock-00000000/7"}) {
     nodes.deleted(path);
     EXPECT_EQ(nodes.bytes(), kOne) << path;
   }
@@ -166,9 +166,14 @@ TEST(NodeBudget, List_BoundsTheUnknown) {
   nodes.listed("/q", 0);
   nodes.listed("/p", 5);
   EXPECT_EQ(nodes.bytes(), 3 * kOne);
+  ASSERT_TRUE(nodes.reserve("/p/m/lock-"));
+  nodes.unknown("/p/m/lock-");
+  const std::size_t nested = nodes.bytes() - 3 * kOne;
   nodes.listed("/p", 1);
-  EXPECT_EQ(nodes.bytes(), kOne);
+  EXPECT_EQ(nodes.bytes(), kOne + nested);
   nodes.listed("/p", 0);
+  EXPECT_EQ(nodes.bytes(), nested) << "another parent";
+  nodes.listed("/p/m", 0);
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 

@@ -31,16 +31,12 @@ NodeBudget::Hash NodeBudget::hash(std::string_view path) noexcept {
   return std::hash<std::string_view>{}(path);
 }
 
-/// Stops counting the first create with an unknown outcome that matches. Returns false if none
-/// does.
-template <class Matches>
-bool NodeBudget::forget_unknown_create(std::string_view parent, Matches matches) {
-  const auto [first, last] = unknown_creates_.equal_range(parent);
-  const auto node =
-      std::find_if(first, last, [&](const auto& each) { return matches(each.second); });
-  if (node == last) return false;
-  bytes_ -= node->second.size;
-  unknown_creates_.erase(node);
+/// Stops counting one create of this path with an unknown outcome. Returns false if there is none.
+bool NodeBudget::forget_unknown(std::string_view requested) {
+  const auto create = unknown_.find(requested);
+  if (create == unknown_.end()) return false;
+  bytes_ -= create->second;
+  unknown_.erase(create);
   return true;
 }
 
@@ -62,8 +58,7 @@ void NodeBudget::failed(std::string_view requested) noexcept {
 }
 
 void NodeBudget::unknown(std::string_view requested) {
-  unknown_creates_.emplace(parent_of(requested),
-                           UnknownCreate{std::string(name_of(requested)), size_of(requested)});
+  unknown_.emplace(requested, size_of(requested));
 }
 
 bool NodeBudget::reserve(std::span<const request::Write> writes) {
@@ -105,11 +100,8 @@ void NodeBudget::on_reply(std::span<const request::Write> writes, const Reply& r
 }
 
 void NodeBudget::deleted(const std::string& path) {
-  if (forget_exactly(path)) return;
-  const std::string_view name = name_of(path);
-  forget_unknown_create(parent_of(path), [name](const UnknownCreate& create) {
-    return name.starts_with(create.prefix) && name.size() == create.prefix.size() + kSequenceDigits;
-  });
+  if (forget_exactly(path) || name_of(path).size() < kSequenceDigits) return;
+  forget_unknown(std::string_view(path).substr(0, path.size() - kSequenceDigits));
 }
 
 void NodeBudget::missing(const std::string& path) {
@@ -119,11 +111,7 @@ void NodeBudget::missing(const std::string& path) {
 /// Stops counting the znode at exactly this path. Returns false if none was counted.
 bool NodeBudget::forget_exactly(std::string_view path) {
   const auto node = nodes_.find(hash(path));
-  if (node == nodes_.end()) {
-    const std::string_view name = name_of(path);
-    return forget_unknown_create(
-        parent_of(path), [name](const UnknownCreate& create) { return create.prefix == name; });
-  }
+  if (node == nodes_.end()) return forget_unknown(path);
   bytes_ -= node->second;
   nodes_.erase(node);
   return true;
@@ -132,31 +120,34 @@ bool NodeBudget::forget_exactly(std::string_view path) {
 void NodeBudget::maybe_deleted(const std::string& path) {
   const auto node = nodes_.find(hash(path));
   if (node == nodes_.end()) return;
-  unknown_creates_.emplace(parent_of(path),
-                           UnknownCreate{std::string(name_of(path)), node->second});
+  unknown_.emplace(path, node->second);
   nodes_.erase(node);
 }
 
 std::size_t NodeBudget::bytes_of(const std::string& path) const {
   if (const auto node = nodes_.find(hash(path)); node != nodes_.end()) return node->second;
-  const auto [first, last] = unknown_creates_.equal_range(parent_of(path));
-  const std::string_view name = name_of(path);
-  const auto found =
-      std::find_if(first, last, [name](const auto& each) { return each.second.prefix == name; });
-  return found == last ? 0 : found->second.size;
+  const auto create = unknown_.find(path);
+  return create == unknown_.end() ? 0 : create->second;
 }
 
 void NodeBudget::listed(const std::string& parent, std::size_t children) {
-  for (std::size_t n = unknown_creates_.count(parent); n > children; --n) {
-    const auto node = unknown_creates_.find(parent);
-    bytes_ -= node->second.size;
-    unknown_creates_.erase(node);
+  const std::string first = join(parent, {});  // all paths below the parent begin with it
+  auto next = unknown_.lower_bound(first);
+  while (next != unknown_.end() && next->first.starts_with(first)) {
+    const auto create = next++;
+    if (parent_of(create->first) != parent) continue;
+    if (children > 0) {
+      --children;
+    } else {
+      bytes_ -= create->second;
+      unknown_.erase(create);
+    }
   }
 }
 
 void NodeBudget::clear() noexcept {
   nodes_.clear();
-  unknown_creates_.clear();
+  unknown_.clear();
   bytes_ = 0;
 }
 

@@ -71,25 +71,21 @@ class NodeBudget {
   std::size_t bytes_of(const std::string& path) const;
 
  private:
-  /// A create with an unknown outcome.
-  struct UnknownCreate {
-    std::string prefix;
-    std::size_t size;
-  };
   /// Replaces the path of a znode, because tens of thousands of paths would take much memory. If
   /// two paths have equal hashes, a few bytes are miscounted until the session ends. The cap leaves
   /// room for more than that.
   using Hash = std::uint64_t;
+  /// Bytes by the path of the request: without the sequence number, if the create was sequential.
+  using Unknown = std::multimap<std::string, std::size_t, std::less<>>;
 
   static Hash hash(std::string_view path) noexcept;
-  template <class Matches>
-  bool forget_unknown_create(std::string_view parent, Matches matches);
+  bool forget_unknown(std::string_view requested);
   bool forget_exactly(std::string_view path);
 
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
   std::unordered_map<Hash, std::size_t> nodes_;  ///< bytes by hash of path
-  std::multimap<std::string, UnknownCreate, std::less<>> unknown_creates_;  ///< by parent
+  Unknown unknown_;                              ///< creates with an unknown outcome
 };
 
 }  // namespace zklock::client
