@@ -2,7 +2,6 @@
 #include "zklock/engine/callback/interruptible_condition.h"
 
 #include <cassert>
-#include <memory>
 
 #include <boost/date_time/posix_time/posix_time_types.hpp>
 #include <boost/thread/condition_variable.hpp>
@@ -11,7 +10,7 @@
 namespace zklock::detail {
 
 InterruptibleCondition::~InterruptibleCondition() {
-  if (auto* const made = interruptible_.load()) std::destroy_at(made);
+  delete interruptible_.load();
 }
 
 void InterruptibleCondition::notify_one() noexcept {
@@ -42,13 +41,8 @@ void InterruptibleCondition::wait_for(client::Mutex& mutex, std::chrono::microse
 
 boost::condition_variable_any& InterruptibleCondition::interruptible() {
   assert(client::may_block_here());
-  using Condition = boost::condition_variable_any;
-  static_assert(sizeof(Condition) <= sizeof(storage_));
-  static_assert(alignof(Condition) <= alignof(std::condition_variable));
-  if (auto* const made = interruptible_.load()) return *made;
-  auto* const made = new (storage_) Condition;
-  interruptible_ = made;
-  return *made;
+  if (interruptible_.load() == nullptr) interruptible_ = new boost::condition_variable_any;
+  return *interruptible_.load();
 }
 
 }  // namespace zklock::detail

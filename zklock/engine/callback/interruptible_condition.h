@@ -3,9 +3,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <cstddef>
-#include <mutex>
 
 #include "zklock/client/port/mutex.h"
 
@@ -47,10 +44,8 @@ class InterruptibleCondition {
   boost::condition_variable_any& interruptible();
 
   client::Condition condition_;
-  /// Null until a thread that can be interrupted waits. Then it points into `storage_`.
+  /// Null until a thread that can be interrupted waits.
   std::atomic<boost::condition_variable_any*> interruptible_{nullptr};
-  alignas(std::condition_variable)
-      std::byte storage_[sizeof(std::mutex) + sizeof(std::condition_variable)];
 };
 
 }  // namespace zklock::detail
