@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <vector>
 
 #include <fcntl.h>
-
-#include "zklock/client/threads/process_mutex.h"
+#include <pthread.h>
 
 namespace zklock::client {
 namespace {
@@ -27,6 +27,16 @@ void for_each_descriptor(Visit visit) {
   }
 }
 
+/// Returns the mutex of PipeCloseOnExec. fork() does not wait for it, because a host name may be
+/// resolved under it. It guards no data, so the child makes it anew.
+Mutex& opening_mutex() {
+  static auto* const kMutex = [] {
+    ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(&opening_mutex()); });
+    return new Mutex;
+  }();
+  return *kMutex;
+}
+
 void mark(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFD);
   if (flags >= 0) ::fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
@@ -34,8 +44,7 @@ void mark(int descriptor) {
 
 }  // namespace
 
-PipeCloseOnExec::PipeCloseOnExec()
-    : exclusive_(process_mutex(ProcessMutex::handles)), before_(candidates()) {}
+PipeCloseOnExec::PipeCloseOnExec() : exclusive_(opening_mutex()), before_(candidates()) {}
 
 // This reads the name instead of calling fstat(). The descriptor may be in use by another thread,
 // and a race detector in the user's tests would report the call.

@@ -14,12 +14,13 @@ namespace zklock::client {
 // zklock searches the descriptors of the process and sets the flag afterwards. A program that
 // another thread starts in between inherits them. No report is known.
 // Needed by: 3.8.0.
-// When it is mended: delete this, ZkHandle::mark_close_on_exec() and ProcessMutex::handles, if
-// zookeeper_init_ssl() no longer uses strtok().
+// When it is mended: delete this and ZkHandle::mark_close_on_exec(), if zookeeper_init_ssl() no
+// longer uses strtok().
 
 /// Sets FD_CLOEXEC on the pipe that the C client opens while this object lives. If other threads
 /// create non-blocking pipes without that flag meanwhile, no pipe is marked, because a pipe may be
-/// meant for a child process. The constructor blocks while another object exists.
+/// meant for a child process. The constructor blocks while another object exists. A child of fork()
+/// has none.
 ///
 /// Thread-safety: none.
 class PipeCloseOnExec {

@@ -7,9 +7,9 @@
 #include <thread>
 #include <utility>
 
+#include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
-#include "zklock/client/threads/process_mutex.h"
 #include "zklock/client/zookeeper/quirks/connect_failure.h"
 
 // The level of the C client. The header with this declaration does not compile outside the C
@@ -40,6 +40,9 @@ class Table {
     static auto* const kTable = new Table;
     return *kTable;
   }
+
+  // fork() waits for the mutex. So the child finds it unlocked, and the table complete.
+  Table() { ::pthread_atfork(&lock, &unlock, &unlock); }
 
   // Returns the index of the slot, or kMaxSlots if all are in use.
   std::size_t take(const std::shared_ptr<LogTarget>& target) {
@@ -76,6 +79,9 @@ class Table {
   }
 
  private:
+  static void lock() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.lock(); }
+  static void unlock() noexcept ZKLOCK_NO_THREAD_SAFETY_ANALYSIS { instance().mutex_.unlock(); }
+
   // The log level of the C client is global. It is above its default only while a log accepts debug
   // lines.
   void adapt_level() ZKLOCK_REQUIRES(mutex_) {
@@ -94,7 +100,7 @@ class Table {
     }
   }
 
-  Mutex& mutex_ = process_mutex(ProcessMutex::log);
+  Mutex mutex_;
   std::array<std::shared_ptr<LogTarget>, LogBridge::kMaxSlots> slots_ ZKLOCK_GUARDED_BY(mutex_);
   bool debug_ ZKLOCK_GUARDED_BY(mutex_) = false;
   bool silent_ ZKLOCK_GUARDED_BY(mutex_) = false;

@@ -17,7 +17,7 @@ namespace zklock::client {
 // standard error output before it has the function. A TLS file that cannot be loaded is read again
 // at once, for ever: then forward() delays the thread. No report is known.
 // Needed by: 3.8.0.
-// When it is mended: pass the Log as the context, and delete this and ProcessMutex::log.
+// When it is mended: pass the Log as the context, and delete this.
 
 struct LogTarget;
 
