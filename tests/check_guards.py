@@ -24,7 +24,7 @@ NO_FIELD = re.compile(r"(?:using|friend|struct|class|enum|static|template|typede
 SAFE = re.compile(r"(?:mutable\s+)?(?:const\b|std::atomic\b|std::vector<std::atomic\b|(?:client::|Interruptible)?Condition\b"
                   r"|(?:boost::|std::)condition_variable)")
 # Types whose members lock a mutex of their own, or use none.
-OWN_MUTEX = {"BlockingCall", "DriverQueue", "Listeners", "LocalReplyThread", "OwnedThread",
+OWN_MUTEX = {"BlockingCall", "DriverQueue", "Listeners", "OwnedThread", "TimerThread",
              "std::stop_source"}
 BEFORE_THREADS = "set before another thread can use the object"
 IN_SECTION = "used in a Section of FakeWorld"
@@ -33,8 +33,6 @@ CONFINED = {
     "FakeTimers.simulated_": IN_SECTION,
     "FakeTimers.stopped_": IN_SECTION,
     "SerialListener.call_": "used only by the thread that makes the call; see running_on_",
-    "TimerThread::State.stop": BEFORE_THREADS,
-    "TimerThread::State.timer": BEFORE_THREADS,
     "ZkCoordinator.durations_": "atomics",
     "ZkCoordinator.observer_": BEFORE_THREADS,
 }

@@ -198,7 +198,6 @@ TEST(CallbackThreads, NoThread_SubstituteBeginsTheTask) {
 
 TEST(CallbackThreads, NoThreadForAMoment_QueuedTaskBeginsSoon) {
   const auto timers = std::make_shared<TimerThread>();
-  timers->at(timers->now(), [] {});  // starts its thread
   CallbackThreads threads(nullptr, {.keeps_one = true,
                                     .idle_time = 1ms,
                                     .scheduler = timers,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -173,14 +174,12 @@ TEST(TimerThread, TaskDestroyed_NoLockIsHeld) {
   EXPECT_TRUE(eventually([&] { return owned.use_count() == 1; }));
 }
 
-TEST(TimerThread, TimeNever_StartsNoThread) {
-  const auto descriptors = testing::open_file_descriptors();
+TEST(TimerThread, TimeNever_IsNotStored) {
   TimerThread timers;
   auto owned = std::make_shared<int>();
   EXPECT_EQ(timers.at(Instant::max(), [owned] {}), kNone);
   EXPECT_EQ(timers.at(Instant(Instant::max().time_since_epoch() / 2) + 1ns, [owned] {}), kNone);
   EXPECT_EQ(owned.use_count(), 1);
-  EXPECT_EQ(testing::open_file_descriptors(), descriptors) << "started before it was needed";
   EXPECT_NE(timers.at(Instant(Instant::max().time_since_epoch() / 2), [owned] {}), kNone);
   const Fact<> ran;
   timers.at(Instant(), [&, ran] { ran.is_known(); });
@@ -197,6 +196,58 @@ TEST(TimerThread, CancelledTimerRang_ThreadSleeps) {
   timers.cancel(timers.at(due, [] {}));
   ASSERT_TRUE(eventually([&] { return timers.now() > due + 20ms; }));
   EXPECT_TRUE(eventually([&] { return testing::thread_state(tid) == 'S'; })) << "it spins";
+}
+
+TEST(TimerThread, EqualTimes_RunInOrderOnTheirOwnThread) {
+  std::vector<int> ran;
+  TimerThread timers("timer-test");
+  for (int i = 0; i < 100; ++i) timers.at({}, [&ran, i] { ran.push_back(i); });
+  const Fact<std::string> name;
+  timers.at({}, [name] {
+    char text[16] = {};
+    ::pthread_getname_np(::pthread_self(), text, sizeof text);
+    name.is(text);
+  });
+  EXPECT_EQ(name.get(), "timer-test");
+  ASSERT_EQ(ran.size(), 100U);
+  EXPECT_TRUE(std::is_sorted(ran.begin(), ran.end()));
+}
+
+TEST(TimerThread, WaitIdle_TasksThatAreDueHaveRun) {
+  std::atomic<int> ran{0};
+  TimerThread timers;
+  timers.at(timers.now() + 1h, [] { ADD_FAILURE() << "it is not due"; });
+  for (int round = 1; round <= 100; ++round) {
+    timers.at({}, [&] {
+      timers.at({}, [&ran] {
+        std::this_thread::yield();
+        ++ran;
+      });
+    });
+    timers.wait_idle();
+    ASSERT_EQ(ran, round) << "it did not wait for the task that a task added";
+  }
+}
+
+// A late task can be the last user of the owner.
+TEST(TimerThread, TaskWaitsForIdle_RunsTheOtherTasks) {
+  auto timers = std::make_shared<TimerThread>();
+  const auto ran = std::make_shared<std::atomic<int>>(0);
+  const Fact<> all_added;
+  const Fact<int> ran_within;
+  timers->at({}, [timers, ran, all_added, ran_within]() mutable {
+    all_added.get();
+    timers->wait_idle();
+    timers = nullptr;
+    ran_within.is(*ran);
+  });
+  timers->at({}, [last = timers.get(), ran] {
+    last->at({}, [ran] { ++*ran; });
+    ++*ran;
+  });
+  timers = nullptr;
+  all_added.is_known();
+  EXPECT_EQ(ran_within.get(), 2);
 }
 
 TEST(TimerThread, Stop_DropsQueuedAndWaitsForRunning) {

@@ -147,7 +147,6 @@ client::TestSeam::Connection connect(const ClientOptions& options,
                                      const std::shared_ptr<client::Log>& log) {
   if (client::TestSeam* const seam = client::test_seam()) return seam->connect(options);
   auto timers = std::make_shared<client::TimerThread>();
-  timers->at(timers->now(), [] {});  // starts its thread, while a failure can throw
   return {client::make_zookeeper_coordinator(options, log), std::move(timers)};
 }
 

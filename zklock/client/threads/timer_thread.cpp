@@ -2,7 +2,6 @@
 #include "zklock/client/threads/timer_thread.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cerrno>
 #include <ctime>
@@ -13,7 +12,6 @@
 #include <utility>
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -29,24 +27,18 @@ constexpr Instant kNever = Instant::max();
 constexpr Instant kAwake = Instant::min();
 constexpr Instant kLastThatFires = Instant(Instant::max().time_since_epoch() / 2);
 
-class FileDescriptor {
+class TimerDescriptor {
  public:
-  FileDescriptor() noexcept = default;
-  FileDescriptor(int fd, const char* what) : fd_(fd) {
-    if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
+  TimerDescriptor() : fd_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
   }
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
+  TimerDescriptor(const TimerDescriptor&) = delete;
+  TimerDescriptor& operator=(const TimerDescriptor&) = delete;
+  ~TimerDescriptor() { ::close(fd_); }
   int get() const noexcept { return fd_; }
 
  private:
-  int fd_ = -1;
+  const int fd_;
 };
 
 /// Returns `when` in the form of timerfd_settime. For `never` it is all zeros, which disarm the
@@ -73,6 +65,9 @@ struct TimerThread::State {
   using Queue = std::map<Key, std::function<void()>>;
 
   void arm(Instant at) noexcept ZKLOCK_REQUIRES(mutex);
+  bool has_due() const noexcept ZKLOCK_REQUIRES(mutex) {
+    return !queue.empty() && queue.begin()->first.when <= boot_time();
+  }
   void run_due() noexcept ZKLOCK_REQUIRES(mutex);
   // The body of the thread.
   void run() noexcept;
@@ -81,18 +76,16 @@ struct TimerThread::State {
     assert(queue.empty() || (!is_stopping && armed_for <= queue.begin()->first.when));
   }
 
+  const TimerDescriptor timer;
   Mutex mutex;
+  Condition idle;  // is_running or has_due() may have become false
   Queue queue ZKLOCK_GUARDED_BY(mutex);
   // The time of each queued timer, by id.
   std::unordered_map<std::uint64_t, Instant> when ZKLOCK_GUARDED_BY(mutex);
   std::uint64_t last_id ZKLOCK_GUARDED_BY(mutex) = 0;
   Instant armed_for ZKLOCK_GUARDED_BY(mutex) = kAwake;
-  bool is_started ZKLOCK_GUARDED_BY(mutex) = false;
+  bool is_running ZKLOCK_GUARDED_BY(mutex) = false;  // a task
   bool is_stopping ZKLOCK_GUARDED_BY(mutex) = false;
-
-  // Written under the mutex before the thread starts, and constant from then on:
-  FileDescriptor timer;
-  FileDescriptor stop;
 };
 
 void TimerThread::State::arm(Instant at) noexcept {
@@ -105,20 +98,23 @@ void TimerThread::State::arm(Instant at) noexcept {
 void TimerThread::State::run() noexcept {
   MutexLock lock(mutex);
   while (!is_stopping) {
+    is_running = true;
     run_due();
+    is_running = false;
+    idle.notify_all();
     if (is_stopping) return;
     arm(queue.empty() ? kNever : queue.begin()->first.when);
     assert_invariants();
     lock.unlock();
-    std::array<pollfd, 2> fds{pollfd{timer.get(), POLLIN, 0}, pollfd{stop.get(), POLLIN, 0}};
-    ::poll(fds.data(), fds.size(), -1);
+    pollfd fd{timer.get(), POLLIN, 0};
+    ::poll(&fd, 1, -1);
     lock.lock();
     armed_for = kAwake;
   }
 }
 
 void TimerThread::State::run_due() noexcept {
-  while (!is_stopping && !queue.empty() && queue.begin()->first.when <= boot_time()) {
+  while (!is_stopping && has_due()) {
     auto due = queue.extract(queue.begin());
     when.erase(due.key().id);
     const MutexUnlock released(mutex);
@@ -127,7 +123,9 @@ void TimerThread::State::run_due() noexcept {
   }
 }
 
-TimerThread::TimerThread() : state_(std::make_shared<State>()) {}
+TimerThread::TimerThread(const char* name) : state_(std::make_shared<State>()) {
+  thread_.start(name, [state = state_] { state->run(); });
+}
 
 TimerThread::~TimerThread() {
   stop();
@@ -141,13 +139,6 @@ TimerId TimerThread::at(Instant when, std::function<void()> task) {
   if (when > kLastThatFires) return TimerId(0);
   const MutexLock lock(state_->mutex);
   if (state_->is_stopping) return TimerId(0);
-  if (!state_->is_started) {
-    state_->timer = FileDescriptor(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK),
-                                   "timerfd_create");
-    state_->stop = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
-    thread_.start("zklock-timer", [state = state_] { state->run(); });
-    state_->is_started = true;
-  }
   const std::uint64_t id = ++state_->last_id;
   state_->when.emplace(id, when);
   state_->queue.emplace(State::Key{when, id}, std::move(task));
@@ -173,6 +164,12 @@ bool TimerThread::is_timer_thread() const noexcept {
   return thread_.runs_here();
 }
 
+void TimerThread::wait_idle() {
+  const MutexLock lock(state_->mutex);
+  if (is_timer_thread()) return state_->run_due();
+  while (state_->is_running || state_->has_due()) state_->idle.wait(state_->mutex);
+}
+
 void TimerThread::stop() noexcept {
   State::Queue dropped;  // destroyed unlocked, see cancel()
   {
@@ -180,7 +177,8 @@ void TimerThread::stop() noexcept {
     state_->is_stopping = true;
     dropped.swap(state_->queue);
     state_->when.clear();
-    if (state_->is_started) ::eventfd_write(state_->stop.get(), 1);
+    state_->arm(kAwake);  // wakes the thread
+    state_->idle.notify_all();
   }
   thread_.join();
 }

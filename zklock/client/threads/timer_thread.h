@@ -8,7 +8,7 @@
 
 namespace zklock::client {
 
-/// Timers on boot_time(). One thread runs their tasks; it is started with the first timer.
+/// Timers on boot_time(). One thread runs their tasks.
 ///
 /// Tasks run in the order of their times; those with equal times in the order of at(). If the
 /// process or the machine was suspended, the timers that became due meanwhile run at once
@@ -22,7 +22,9 @@ namespace zklock::client {
 /// destructor. REQUIRES: no member is called during or after the destructor.
 class TimerThread final : public Scheduler {
  public:
-  TimerThread();
+  /// Starts the thread. `name`: see start_thread(). Throws std::system_error if the system provides
+  /// no thread or no file descriptor.
+  explicit TimerThread(const char* name = "zklock-timer");
   TimerThread(const TimerThread&) = delete;
   TimerThread& operator=(const TimerThread&) = delete;
   /// Calls stop().
@@ -30,13 +32,16 @@ class TimerThread final : public Scheduler {
 
   core::Instant now() const noexcept override;
 
-  /// Adds a timer. After stop() it drops the task and returns 0. Throws std::system_error if the
-  /// first call cannot get a thread or a file descriptor; then no timer is added.
+  /// Adds a timer. After stop() it drops the task and returns 0.
   TimerId at(core::Instant when, std::function<void()> task) override;
 
   void cancel(TimerId timer) noexcept override;
 
   bool is_timer_thread() const noexcept override;
+
+  /// Blocks until no task is due or running. If called by a task, it does not wait: the due tasks
+  /// run within the call.
+  void wait_idle();
 
   /// Drops all timers and blocks until a running task has ended. If called by a task, it does not
   /// wait; no other task begins afterwards. A stopped object cannot be started again.

@@ -7,6 +7,7 @@
 
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client/threads/backoff.h"
+#include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/credentials.h"
 #include "zklock/core/clauses.h"
 #include "zklock/core/znode_data.h"
@@ -21,8 +22,8 @@ std::vector<DigestCredential> credentials_of(const ClientOptions& options) {
   return credentials;
 }
 
-// The period of the repeated work of the local-reply thread.
-constexpr std::chrono::seconds kInterval{1};
+// The pause between two checks whether an unreadable znode exists.
+constexpr std::chrono::seconds kPresenceInterval{1};
 
 std::string milliseconds_since(Instant then) {
   const auto elapsed = boot_time() - then;
@@ -44,7 +45,9 @@ ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> 
       disconnected_since_(boot_time()),
       watches_(options.max_watch_bytes),
       nodes_(options.max_node_bytes),
-      local_replies_([this] { return do_what_is_due(); }) {}
+      local_replies_("zklock-replies") {
+  local_replies_.at({}, &use_batch_scheduling);
+}
 
 ZkCoordinator::~ZkCoordinator() {
   close();
@@ -81,7 +84,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept 
   } else {
     pump();
     if (!queued_.empty() || !may_send() || !send(call)) queued_.push_back(call);
-    if (!ready() && call->header().bound_to == SessionId{}) local_replies_.poke();
+    if (!ready() && call->header().bound_to == SessionId{}) check_soon();
   }
   return id;
 }
@@ -119,7 +122,8 @@ void ZkCoordinator::close() {
 }
 
 bool ZkCoordinator::is_own_thread() const noexcept {
-  return HandleListener::runs_here() || session_thread_.runs_here() || local_replies_.runs_here();
+  return HandleListener::runs_here() || session_thread_.runs_here() ||
+         local_replies_.is_timer_thread();
 }
 
 void ZkCoordinator::set_hosts(const std::string& hosts) {
@@ -215,7 +219,7 @@ bool ZkCoordinator::send(const CallPtr& call) {
   }
   if (code == ZINVALIDSTATE) return false;  // the session has ended
   if (code != Call::kRefused) Call::set_status(context, code);
-  local_replies_.post(std::move(call->header().handler), std::move(refusal));
+  answer(call, refusal.status, std::move(refusal.detail));
   return true;
 }
 
@@ -239,21 +243,26 @@ void ZkCoordinator::remove_watch(Watch watch) {
 }
 
 void ZkCoordinator::answer(const CallPtr& call, Status status, std::string detail) {
-  if (!call->header().handler) return;
+  ReplyHandler handler = std::move(call->header().handler);
+  if (!handler) return;
   Reply reply = call->blank_reply();
   reply.status = status;
   reply.detail = std::move(detail);
-  local_replies_.post(std::move(call->header().handler), std::move(reply));
+  // Replies run in this order, because their times are equal.
+  local_replies_.at({}, [handler = std::move(handler), reply = std::move(reply)]() mutable {
+    handler(std::move(reply));
+  });
 }
 
 Instant ZkCoordinator::due(const Call& call) const {
   return std::max(call.header().wanted_since, disconnected_since_) + options_.connection_timeout;
 }
 
-std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
-  if (!watches_.has_unreadable_paths()) return std::nullopt;
-  if (now < next_presence_check_) return next_presence_check_;
-  next_presence_check_ = now + kInterval;
+void ZkCoordinator::check_presence(Instant now) {
+  if (!watches_.has_unreadable_paths()) return;
+  if (now < next_presence_check_) return check_at(next_presence_check_);
+  next_presence_check_ = now + kPresenceInterval;
+  check_at(next_presence_check_);
   // A check can wait behind queued calls for longer than the interval. A path has one check at
   // most, so the checks do not fill the queue.
   for (const std::string& path : watches_.begin_presence_checks()) {
@@ -269,7 +278,6 @@ std::optional<Instant> ZkCoordinator::check_presence(Instant now) {
     enqueue(make_call({}, request::CountChildren{path}, std::move(header)));
   }
   pump();
-  return next_presence_check_;
 }
 
 void ZkCoordinator::on_absent(const Watch& watch) {
@@ -284,7 +292,18 @@ void ZkCoordinator::on_absent(const Watch& watch) {
   remove_watch(watch);
 }
 
-std::optional<Instant> ZkCoordinator::do_what_is_due() {
+void ZkCoordinator::check_at(Instant when) {
+  if (when >= next_check_) return;
+  local_replies_.cancel(check_timer_);
+  next_check_ = when;
+  check_timer_ = local_replies_.at(when, [this] { do_what_is_due(); });
+}
+
+void ZkCoordinator::do_what_is_due() {
+  {
+    const MutexLock guard(mutex_);
+    next_check_ = Instant::max();
+  }
   end_overdue_session();
   replace_overdue_handle();
   const MutexLock guard(mutex_);
@@ -303,13 +322,13 @@ std::optional<Instant> ZkCoordinator::do_what_is_due() {
       },
       Status::not_connected,
       core::no_server_answered(options_.connection_timeout, connection_problem_text()));
-  std::optional<Instant> next;
-  if (phase_ == Phase::suspended) next = session_due();
+  if (phase_ == Phase::suspended) check_at(session_due());
+  if (repeats) check_at(now + handle_->timeout() / 96);
+  Instant first = Instant::max();
   for (const CallPtr& call : queued_) {
-    if (may_go(*call)) next = std::min(next.value_or(Instant::max()), due(*call));
+    if (may_go(*call)) first = std::min(first, due(*call));
   }
-  if (repeats) next = std::min(next.value_or(Instant::max()), now + handle_->timeout() / 96);
-  return next;
+  check_at(first);
 }
 
 void ZkCoordinator::log_info(const std::string& text) const {

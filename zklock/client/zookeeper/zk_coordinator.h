@@ -15,8 +15,8 @@
 #include "zklock/client/port/log.h"
 #include "zklock/client/port/mutex.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/client/threads/local_reply_thread.h"
 #include "zklock/client/threads/owned_thread.h"
+#include "zklock/client/threads/timer_thread.h"
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/call.h"
 #include "zklock/client/zookeeper/connection_string.h"
@@ -66,8 +66,9 @@ class Backoff;
 ///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
-/// delivers the replies that need no server. Requests reach the wire in the order of submission,
-/// because each is passed to the C client under mutex_.
+/// delivers the replies that need no server, such as not_connected. submit() must not call handlers,
+/// and the session thread may be blocked in the resolver. Requests reach the wire in the order of
+/// submission, because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             public std::enable_shared_from_this<ZkCoordinator>,
                             private HandleListener {
@@ -132,9 +133,12 @@ class ZkCoordinator final : public Coordinator,
   ConnectionString present_hosts() const ZKLOCK_EXCLUDES(mutex_);
 
   // Called on the local-reply thread. Answers the requests that have waited too long for a
-  // connection, and checks the znodes whose events the servers may withhold. Returns when it must
-  // be called again.
-  std::optional<Instant> do_what_is_due();
+  // connection, and checks the znodes whose events the servers may withhold.
+  void do_what_is_due();
+  // Makes the local-reply thread call do_what_is_due() at `when`, unless it will call it earlier.
+  // do_what_is_due() sets the next time itself.
+  void check_at(Instant when) ZKLOCK_REQUIRES(mutex_);
+  void check_soon() ZKLOCK_REQUIRES(mutex_) { check_at({}); }
   // Called on the local-reply thread. Ends the session if T has passed without a connection.
   void end_overdue_session();
   // Called on the local-reply thread. With TLS, replaces a handle that has not connected within T:
@@ -157,8 +161,8 @@ class ZkCoordinator final : public Coordinator,
   CallHeader own_header() ZKLOCK_REQUIRES(mutex_) { return {next_id(), session_, {}, boot_time()}; }
   CallContext call_context(Reply& reply, std::optional<Watch>& unused_watch)
       ZKLOCK_REQUIRES(mutex_);
-  // Checks whether unreadable watched znodes exist, if that is due. Returns when it is due again.
-  std::optional<Instant> check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
+  // Checks whether unreadable watched znodes exist, if that is due.
+  void check_presence(Instant now) ZKLOCK_REQUIRES(mutex_);
   // Fires the watch as `deleted`, after such a check has not found the znode.
   void on_absent(const Watch& watch) ZKLOCK_EXCLUDES(mutex_);
   void answer(const CallPtr& call, Status status, std::string detail) ZKLOCK_REQUIRES(mutex_);
@@ -241,12 +245,14 @@ class ZkCoordinator final : public Coordinator,
   bool withholds_replies_ ZKLOCK_GUARDED_BY(mutex_) = false;
   std::map<RequestId, CallPtr> withheld_ ZKLOCK_GUARDED_BY(mutex_);
   Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);
+  Instant next_check_ ZKLOCK_GUARDED_BY(mutex_) = Instant::max();  // see check_at()
+  TimerId check_timer_ ZKLOCK_GUARDED_BY(mutex_){};
 
   Mutex observer_mutex_;
   SessionObserver* observer_ = nullptr;  // constant from start() on
   SessionId last_ended_session_ ZKLOCK_GUARDED_BY(observer_mutex_);
 
-  LocalReplyThread local_replies_;
+  TimerThread local_replies_;
   OwnedThread session_thread_;
 };
 

@@ -88,7 +88,7 @@ bool ZkCoordinator::open() {
   last_contact_ = began;
   phase_ = Phase::connecting;
   changed_.notify_all();
-  local_replies_.poke();  // the local-reply thread follows the next handshake from now on
+  check_soon();  // the local-reply thread follows the next handshake from now on
   return true;
 }
 
@@ -133,7 +133,7 @@ void ZkCoordinator::shut() {
   withholds_replies_ = false;
   phase_ = Phase::none;
   if (credential_refused_) answer_queued(any_call, Status::auth_failed, connection_problem_text());
-  local_replies_.poke();
+  check_soon();
 }
 
 void ZkCoordinator::drain() {

@@ -107,7 +107,7 @@ void ZkCoordinator::on_connected() {
   if (phase_ != Phase::greeting) return;
   phase_ = Phase::connected;
   pump();
-  local_replies_.poke();  // no call is overdue now, but unreadable paths may need a check
+  check_soon();  // no call is overdue now, but unreadable paths may need a check
 }
 
 /// A server of another protocol has answered. The handle would never notice that: it takes some
@@ -141,7 +141,8 @@ void ZkCoordinator::on_suspended() {
   }
   log_warn("session " + hex(session) + " has lost its connection");
   notify_observer(session, [&](SessionObserver& observer) { observer.on_suspended(session); });
-  local_replies_.poke();
+  const MutexLock guard(mutex_);
+  check_soon();
 }
 
 /// Answers not_sent to the queued calls that must not wait for a connection.
@@ -279,8 +280,8 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
       if (is_refused) mark_session_dead(Status::auth_failed);
     }
     if (unused_watch) enqueue(make_watch_removal(std::move(*unused_watch), own_header()));
-    pump();                                       // there is room for another call now
-    if (reply.unreadable) local_replies_.poke();  // the znode must be checked repeatedly
+    pump();                              // there is room for another call now
+    if (reply.unreadable) check_soon();  // the znode must be checked repeatedly
     correct_status(reply.status);
     if (reply.status == Status::auth_failed) reply.detail = refused_text();
   }
