@@ -13,7 +13,7 @@ bool WatchRegistry::expect(RequestId id, const Watch& watch, OnEvent on_event) {
     found = paths.emplace(watch.path, Watched{watch.kind}).first;
     bytes_ += watch.path.size();
   }
-  interests_.emplace(id, Interest{.entry = &*found, .on_event = std::move(on_event)});
+  interests_.try_emplace(id, id, *found, std::move(on_event));
   ++found->second.in_flight;
   return true;
 }
@@ -29,9 +29,7 @@ std::optional<Watch> WatchRegistry::settle(RequestId id, ServerWatch at_servers)
   const bool unreadable = at_servers != ServerWatch::armed;
   if (unreadable && !std::exchange(watched.unreadable, true)) ++unreadable_;
   if (!interest.on_event) return drop(found);
-  interest.next = std::exchange(watched.armed, &*found);
-  interest.link = &watched.armed;
-  if (interest.next != nullptr) interest.next->second.link = &interest.next;
+  watched.armed.push_back(interest);
   --watched.in_flight;
   return std::nullopt;
 }
@@ -43,7 +41,7 @@ std::optional<Watch> WatchRegistry::cancel(RequestId id) noexcept {
     interests_.erase(found);
     return std::nullopt;
   }
-  if (found->second.link != nullptr) return drop(found);
+  if (found->second.is_linked()) return drop(found);
   // The server may set the watch at any moment. If the reply confirms it, settle() has it removed.
   found->second.on_event = nullptr;
   return std::nullopt;
@@ -57,10 +55,9 @@ std::vector<RequestId> WatchRegistry::fire(const std::string& path, request::Wat
     if (found == of_kind(kind).end()) continue;
     Watched& watched = found->second;
     watched.server_watches = false;
-    while (watched.armed != nullptr) {
-      auto& [id, interest] = *watched.armed;
-      ids.push_back(id);
-      detach(interest);
+    while (!watched.armed.empty()) {
+      ids.push_back(watched.armed.front().id);
+      detach(watched.armed.front());
     }
     end_if_idle(*found);
   }
@@ -113,12 +110,10 @@ void WatchRegistry::clear() noexcept {
 }
 
 void WatchRegistry::detach(Interest& interest) noexcept {
-  const auto& [entry, on_event, next, link] = interest;
-  if (link == nullptr) {
-    --entry->second.in_flight;
+  if (interest.is_linked()) {
+    interest.unlink();
   } else {
-    *link = next;
-    if (next != nullptr) next->second.link = link;
+    --interest.entry->second.in_flight;
   }
   interest.entry = nullptr;
 }
@@ -131,14 +126,13 @@ std::optional<Watch> WatchRegistry::drop(Interests::iterator interest) noexcept 
 }
 
 std::optional<Watch> WatchRegistry::end_if_idle(Entry& entry) noexcept {
-  const Watched watched = entry.second;
-  if (watched.armed != nullptr || watched.in_flight > 0) return std::nullopt;
-  Paths& paths = of_kind(watched.kind);
+  if (!entry.second.armed.empty() || entry.second.in_flight > 0) return std::nullopt;
+  Paths& paths = of_kind(entry.second.kind);
   auto idle = paths.extract(paths.find(entry.first));
   bytes_ -= idle.key().size();
-  if (watched.unreadable) --unreadable_;
-  if (!watched.server_watches) return std::nullopt;
-  return Watch{std::move(idle.key()), watched.kind};
+  if (idle.mapped().unreadable) --unreadable_;
+  if (!idle.mapped().server_watches) return std::nullopt;
+  return Watch{std::move(idle.key()), idle.mapped().kind};
 }
 
 }  // namespace zklock::client

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <boost/intrusive/list.hpp>
+
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/request.h"
 
@@ -95,10 +97,9 @@ class WatchRegistry {
  private:
   struct Watched;
   // Tens of thousands of contenders may wait, each with its own watch and the only interest in it.
-  // So the entries must be small. The armed interests of a watch form a list of entries of
-  // interests_. With std::hash<std::string>, libstdc++ would store the hash in each entry; with
-  // PathHash it does not. The state of an interest is not stored: it follows from the other
-  // members.
+  // So the entries must be small. With std::hash<std::string>, libstdc++ would store the hash in
+  // each entry; with PathHash it does not. The state of an interest is not stored: it follows from
+  // the other members.
   struct PathHash {
     std::size_t operator()(const std::string& path) const noexcept {
       return std::hash<std::string>{}(path);
@@ -106,24 +107,27 @@ class WatchRegistry {
   };
   using Paths = std::unordered_map<std::string, Watched, PathHash>;
   using Entry = Paths::value_type;
-  struct Interest {
-    Entry* entry = nullptr;  ///< its watch; null: fired
-    OnEvent on_event;        ///< empty: unwanted
-    // The list of the watch's armed interests, which may have tens of thousands of entries. It is
-    // doubly linked, so that each entry is removed in constant time.
-    std::pair<const RequestId, Interest>* next = nullptr;
-    /// The address of the pointer to this entry: of Watched::armed, or of `next` of the previous
-    /// entry. Null: not armed.
-    std::pair<const RequestId, Interest>** link = nullptr;
+  // An intrusive list, because a watch may have tens of thousands of interests, and each is removed
+  // in constant time.
+  using Hook =
+      boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+  /// Armed if it is linked.
+  struct Interest : Hook {
+    Interest(RequestId request, Entry& watch, OnEvent handler)
+        : id(request), entry(&watch), on_event(std::move(handler)) {}
+
+    const RequestId id;
+    Entry* entry;      ///< its watch; null: fired
+    OnEvent on_event;  ///< empty: unwanted
   };
   using Interests = std::unordered_map<RequestId, Interest>;
   struct Watched {
     WatchKind kind;
     bool server_watches = false;
     bool unreadable = false;
-    bool is_being_checked = false;           ///< a presence check is unanswered
-    std::uint32_t in_flight = 0;             ///< count of interests not armed
-    Interests::value_type* armed = nullptr;  ///< list of armed interests, in any order
+    bool is_being_checked = false;  ///< a presence check is unanswered
+    std::uint32_t in_flight = 0;    ///< count of interests not armed
+    boost::intrusive::list<Interest, boost::intrusive::constant_time_size<false>> armed = {};
   };
 
   Paths& of_kind(WatchKind kind) noexcept { return watched_[static_cast<std::size_t>(kind)]; }
