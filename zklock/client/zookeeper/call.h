@@ -37,6 +37,8 @@ class PendingRequests {
  public:
   /// Adds a pending request with a new id.
   PendingId add(std::shared_ptr<Call> call, RequestKind kind, std::size_t sub_request);
+  /// Removes the pending request that was added last. REQUIRES: its completion has not been called.
+  void drop_last() noexcept { pending_.pop_back(); }
   /// Removes a pending request. Returns std::nullopt if there is none with this id.
   std::optional<PendingRequest> take(PendingId id) noexcept;
   /// Removes all pending requests.
@@ -126,13 +128,14 @@ class Call : public std::enable_shared_from_this<Call> {
   static void set_status(const CallContext& context, int code, const Permission& needed);
 
  protected:
-  /// Adds a pending request that is about to be sent. Pass as_pointer() of the id as its data to the C client.
-  PendingId add_pending(const CallContext& context, RequestKind kind, std::size_t sub_request = 0) {
-    return context.pending.add(shared_from_this(), kind, sub_request);
+  /// Adds a sub-request that is about to be sent. Returns the data for its completion.
+  const void* add_pending(const CallContext& context, RequestKind kind,
+                          std::size_t sub_request = 0) {
+    return CallbackGate::as_pointer(context.pending.add(shared_from_this(), kind, sub_request));
   }
-  /// Removes the pending request if the C client did not send it. Returns `code`.
-  static int drop_if_unsent(const CallContext& context, PendingId pending, int code) noexcept {
-    if (code != ZOK) context.pending.take(pending);
+  /// Drops the sub-request that was added last, if the C client did not send it. Returns `code`.
+  static int drop_if_unsent(const CallContext& context, int code) noexcept {
+    if (code != ZOK) context.pending.drop_last();
     return code;
   }
 

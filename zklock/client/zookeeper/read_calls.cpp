@@ -12,11 +12,10 @@ enum SubRequest : std::size_t { first, exists_with_watch };
 
 /// Sends exists with a watch from within a completion. Sends nothing if the connection is lost,
 /// even if the event of that loss is still to come.
-int watch_existence(const CallContext& context, const std::string& path, PendingId pending) {
+int watch_existence(const CallContext& context, const std::string& path, const void* data) {
   if (context.handle == nullptr) return ZINVALIDSTATE;
   if (zoo_state(context.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
-  return zoo_aexists(context.handle, path.c_str(), 1, &CallbackGate::on_stat,
-                     CallbackGate::as_pointer(pending));
+  return zoo_aexists(context.handle, path.c_str(), 1, &CallbackGate::on_stat, data);
 }
 
 /// An exists, getChildren2 or getData of one znode, with or without a watch.
@@ -33,9 +32,8 @@ class ReadCall final : public Call {
   int issue(const CallContext& context) override {
     // on_event_ is copied, because the call is issued again later if it cannot be sent now.
     if (watches() && !context.watches.expect(id(), watch_, on_event_)) return refuse_watch(context);
-    const PendingId pending = add_pending(context, RequestKind::read, first);
-    const int code =
-        drop_if_unsent(context, pending, read(context.handle, CallbackGate::as_pointer(pending)));
+    const void* const data = add_pending(context, RequestKind::read, first);
+    const int code = drop_if_unsent(context, read(context.handle, data));
     if (code != ZOK) settle(ServerWatch::nothing, context);
     return code;
   }
@@ -80,9 +78,8 @@ class ReadCall final : public Call {
   /// Returns false if the reply is complete, because nothing was sent.
   bool send_exists_instead(const CallContext& context) {
     begin_send();
-    const PendingId pending = add_pending(context, RequestKind::read, exists_with_watch);
-    const int code =
-        drop_if_unsent(context, pending, watch_existence(context, watch_.path, pending));
+    const void* const data = add_pending(context, RequestKind::read, exists_with_watch);
+    const int code = drop_if_unsent(context, watch_existence(context, watch_.path, data));
     if (code == ZOK) return true;
     set_status(context, code);
     settle(ServerWatch::nothing, context);
@@ -134,10 +131,9 @@ class SyncCall final : public Call {
   SyncCall(std::string path, CallHeader header) : Call(std::move(header)), path_(std::move(path)) {}
 
   int issue(const CallContext& context) override {
-    const PendingId pending = add_pending(context, RequestKind::sync);
-    return drop_if_unsent(context, pending,
-                          zoo_async(context.handle, path_.c_str(), &CallbackGate::on_string,
-                                    CallbackGate::as_pointer(pending)));
+    const void* const data = add_pending(context, RequestKind::sync);
+    return drop_if_unsent(context,
+                          zoo_async(context.handle, path_.c_str(), &CallbackGate::on_string, data));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
@@ -160,10 +156,9 @@ class WatchRemovalCall final : public Call {
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
     auto* const on_void = reinterpret_cast<void_completion_t*>(&CallbackGate::on_void);
-    const PendingId pending = add_pending(context, RequestKind::read, first);
-    return drop_if_unsent(context, pending,
-                          zoo_aremove_all_watches(context.handle, watch_.path.c_str(), kind, 0,
-                                                  on_void, CallbackGate::as_pointer(pending)));
+    const void* const data = add_pending(context, RequestKind::read, first);
+    return drop_if_unsent(context, zoo_aremove_all_watches(context.handle, watch_.path.c_str(),
+                                                           kind, 0, on_void, data));
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,
@@ -173,9 +168,8 @@ class WatchRemovalCall final : public Call {
     // it again at the next server: it forgets only watches whose removal a server confirms. So the
     // call sets the watch again, to remove it then.
     if (completion.code == ZNOWATCHER && watch_.kind == WatchKind::data) {
-      const PendingId pending = add_pending(context, RequestKind::read, exists_with_watch);
-      return drop_if_unsent(context, pending, watch_existence(context, watch_.path, pending)) !=
-             ZOK;
+      const void* const data = add_pending(context, RequestKind::read, exists_with_watch);
+      return drop_if_unsent(context, watch_existence(context, watch_.path, data)) != ZOK;
     }
     // The removal must be repeated. Either its outcome is unknown, and the C client sets the watch
     // again at the next server; or the exists has set the watch again.

@@ -13,15 +13,13 @@ namespace zklock::client {
 namespace {
 
 /// Sends a create of the container `path`, which is a full path. Returns the code of the C client.
-int create_container(const CallContext& context, const std::string& path, PendingId pending) {
+int create_container(const CallContext& context, const std::string& path, const void* data) {
   return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
-                      ZOO_CONTAINER, &CallbackGate::on_string_stat,
-                      CallbackGate::as_pointer(pending));
+                      ZOO_CONTAINER, &CallbackGate::on_string_stat, data);
 }
 
-int send_exists(const CallContext& context, const std::string& path, PendingId pending) {
-  return zoo_aexists(context.handle, path.c_str(), 0, &CallbackGate::on_stat,
-                     CallbackGate::as_pointer(pending));
+int send_exists(const CallContext& context, const std::string& path, const void* data) {
+  return zoo_aexists(context.handle, path.c_str(), 0, &CallbackGate::on_stat, data);
 }
 
 class CreateContenderCall final : public Call {
@@ -37,30 +35,27 @@ class CreateContenderCall final : public Call {
   int issue(const CallContext& context) override {
     if (!context.nodes.reserve(path_)) return refuse_node(context);
     const std::string parent(makes_path_ || parent_ ? parent_of(path_) : std::string_view());
-    int code = ZOK;
-    PendingId path_pending = 0;
     if (makes_path_) {
-      path_pending = add_pending(context, RequestKind::write, make_path);
-      code = drop_if_unsent(context, path_pending, create_container(context, parent, path_pending));
+      const void* const data = add_pending(context, RequestKind::write, make_path);
+      const int code = drop_if_unsent(context, create_container(context, parent, data));
+      if (code != ZOK) return unsent(context, code);
     }
-    if (code == ZOK) {
-      const PendingId pending = add_pending(context, RequestKind::write, create);
-      code = drop_if_unsent(
-          context, pending,
-          zoo_acreate2(context.handle, path_.c_str(), data_.data(), static_cast<int>(data_.size()),
-                       &context.node_acl.c_acl(), ZOO_EPHEMERAL_SEQUENTIAL,
-                       &CallbackGate::on_string_stat, CallbackGate::as_pointer(pending)));
-    }
+    const void* const data = add_pending(context, RequestKind::write, create);
+    const int code = drop_if_unsent(
+        context, zoo_acreate2(context.handle, path_.c_str(), data_.data(),
+                              static_cast<int>(data_.size()), &context.node_acl.c_acl(),
+                              ZOO_EPHEMERAL_SEQUENTIAL, &CallbackGate::on_string_stat, data));
     if (code != ZOK) {
-      // If only the path could be created, its completion must find no call: nothing counts as sent.
-      context.pending.take(path_pending);
-      context.nodes.failed(path_);
-    } else if (parent_) {
-      const PendingId pending = add_pending(context, RequestKind::read, exists);
-      awaits_exists_ =
-          drop_if_unsent(context, pending, send_exists(context, parent, pending)) == ZOK;
+      // If only the path could be created, its completion must find no call: nothing counts as
+      // sent.
+      if (makes_path_) context.pending.drop_last();
+      return unsent(context, code);
     }
-    return code;
+    if (parent_) {
+      const void* const for_exists = add_pending(context, RequestKind::read, exists);
+      awaits_exists_ = drop_if_unsent(context, send_exists(context, parent, for_exists)) == ZOK;
+    }
+    return ZOK;
   }
 
   bool complete(std::size_t sub_request, const Completion& completion,
@@ -94,6 +89,11 @@ class CreateContenderCall final : public Call {
 
  private:
   enum SubRequest : std::size_t { create, exists, make_path };
+
+  int unsent(const CallContext& context, int code) const noexcept {
+    context.nodes.failed(path_);
+    return code;
+  }
 
   const std::string path_;  // without the sequence number
   const std::string data_;
@@ -153,13 +153,13 @@ class CreateParentsCall final : public Call {
   }
 
  private:
+  /// Sends the create of a level, or the existence check behind the last one.
   int send(const CallContext& context, std::size_t sub_request) {
     const bool is_level = sub_request < levels_.size();
-    const PendingId pending =
+    const void* const data =
         add_pending(context, is_level ? RequestKind::write : RequestKind::read, sub_request);
-    return drop_if_unsent(context, pending,
-                          is_level ? create_container(context, levels_[sub_request], pending)
-                                   : send_exists(context, last_, pending));
+    return drop_if_unsent(context, is_level ? create_container(context, levels_[sub_request], data)
+                                            : send_exists(context, last_, data));
   }
 
   int verdict() const {
@@ -195,10 +195,9 @@ class DeleteCall final : public Call {
       : Call(std::move(header)), path_(std::move(path)) {}
 
   int issue(const CallContext& context) override {
-    const PendingId pending = add_pending(context, RequestKind::write);
-    return drop_if_unsent(context, pending,
-                          zoo_adelete(context.handle, path_.c_str(), -1, &CallbackGate::on_void,
-                                      CallbackGate::as_pointer(pending)));
+    const void* const data = add_pending(context, RequestKind::write);
+    return drop_if_unsent(
+        context, zoo_adelete(context.handle, path_.c_str(), -1, &CallbackGate::on_void, data));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
