@@ -73,7 +73,7 @@ struct Permission {
 /// A submitted Request without its operation: its id, its handler and the conditions of sending it.
 struct CallHeader {
   RequestId id{};
-  SessionId bound_to;                 ///< 0: any session
+  SessionId session;                  ///< see Request
   ReplyHandler handler;               ///< null: the reply is not needed
   Instant wanted_since;               ///< see Request
   bool fail_if_disconnected = false;  ///< see Request

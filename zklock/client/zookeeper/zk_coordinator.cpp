@@ -75,7 +75,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept 
                 options_.create_chroot);
   if (closing_) {
     answer(call, Status::closed, {});
-  } else if (call->header().bound_to != SessionId{} && call->header().bound_to != session_) {
+  } else if (call->header().session != SessionId{} && call->header().session != session_) {
     answer(call, Status::session_ended, {});
   } else if (credential_refused_ && phase_ != Phase::dead) {
     answer(call, Status::auth_failed, connection_problem_text());
@@ -84,7 +84,7 @@ RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept 
   } else {
     pump();
     if (!queued_.empty() || !may_send() || !send(call)) queued_.push_back(call);
-    if (!ready() && call->header().bound_to == SessionId{}) check_soon();
+    if (!ready() && call->header().session == SessionId{}) check_soon();
   }
   return id;
 }
@@ -203,7 +203,7 @@ CallContext ZkCoordinator::call_context(Reply& reply, std::optional<Watch>& unus
 }
 
 bool ZkCoordinator::send(const CallPtr& call) {
-  assert(call->header().bound_to == SessionId{} || call->header().bound_to == session_);
+  assert(call->header().session == SessionId{} || call->header().session == session_);
   // The connection or session may be lost, with the event still to come. After a loss, the C client
   // would send the request over the next connection, before the observer is notified of that
   // connection. After an expiry, zoo_amulti would free memory that it has not allocated.
@@ -314,7 +314,7 @@ void ZkCoordinator::do_what_is_due() {
   const bool repeats = phase_ == Phase::suspended || phase_ == Phase::connecting;
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
   // Calls that are bound to a session wait until it reconnects or ends.
-  const auto may_go = [](const Call& call) { return call.header().bound_to == SessionId{}; };
+  const auto may_go = [](const Call& call) { return call.header().session == SessionId{}; };
   answer_queued(
       [&](const Call& call) {
         mutex_.assert_held();

@@ -92,8 +92,6 @@ class ZkCoordinator final : public Coordinator,
   // Ordered by submission, and so by id. A map would take more memory for thousands of calls.
   using Queue = std::deque<CallPtr>;
 
-  // The session thread, from start() to close(). Opens a handle, and shuts it when it is retired or
-  // at close(). Then pauses and opens the next one, unless the servers have refused the client.
   /// A handle whose close hangs.
   struct HangingHandle {
     std::weak_ptr<const void> handle;  ///< expires when the close has ended
@@ -102,6 +100,9 @@ class ZkCoordinator final : public Coordinator,
 
     bool has_ended() const noexcept { return handle.expired(); }
   };
+
+  // The session thread, from start() to close(). Opens a handle, and shuts it when it is retired or
+  // at close(). Then pauses and opens the next one, unless the servers have refused the client.
   void run_sessions(Backoff& pauses) ZKLOCK_EXCLUDES(mutex_);
   bool open() ZKLOCK_EXCLUDES(mutex_);  // returns whether there is a handle
   // Returns null with the cause in `why` if no handle can be opened.
@@ -238,7 +239,6 @@ class ZkCoordinator final : public Coordinator,
   bool other_scheme_required_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the reason, if not the digest
   bool was_served_ ZKLOCK_GUARDED_BY(mutex_) = false;             // a server has executed a request
   bool is_retired_ ZKLOCK_GUARDED_BY(mutex_) = false;             // see retire()
-  bool lived_long_ ZKLOCK_GUARDED_BY(mutex_) = false;             // the retired session
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
   // While shut() closes a live session: completed calls are collected in withheld_, and shut()
   // answers them `closed`.

@@ -27,12 +27,14 @@ void ZkCoordinator::run_sessions(Backoff& pauses) {
     lock.lock();
     if (is_open) {
       while (!closing_ && !is_retired_) changed_.wait(mutex_);
+      const bool lived_long =
+          session_ != SessionId{} && boot_time() - connected_since_ > options_.retry_delay_max;
       lock.unlock();
       shut();
       lock.lock();
       if (credential_refused_) return;
       is_retired_ = false;
-      if (std::exchange(lived_long_, false)) pauses.reset();
+      if (lived_long) pauses.reset();
     }
     changed_.wait_until(mutex_, std::chrono::steady_clock::now() + pauses.next(),
                         [this]() ZKLOCK_REQUIRES(mutex_) { return closing_; });
@@ -124,7 +126,7 @@ void ZkCoordinator::shut() {
   for (const auto& [id, call] : lost) answer(call, status, detail);
   if (!hanging_.empty() && !hanging_.back().has_ended()) hanging_.back().calls.swap(lost);
   if (session != SessionId{}) {
-    answer_queued([session](const Call& call) { return call.header().bound_to == session; }, status,
+    answer_queued([session](const Call& call) { return call.header().session == session; }, status,
                   detail);
   }
   watches_.clear();

@@ -177,12 +177,10 @@ void ZkCoordinator::end_overdue_session() {
 }
 
 SessionId ZkCoordinator::mark_session_dead(Status why) {
-  const Instant now = boot_time();
   assert(phase_ != Phase::none && phase_ != Phase::dead && handle_);
-  if (phase_ == Phase::connected) disconnected_since_ = now;
+  if (phase_ == Phase::connected) disconnected_since_ = boot_time();
   phase_ = Phase::dead;
   credential_refused_ = why == Status::auth_failed;
-  lived_long_ = now - connected_since_ > options_.retry_delay_max;
   return session_;
 }
 
