@@ -55,7 +55,7 @@ class SessionObserver {
   /// answered with Status::unknown.
   virtual void on_suspended(SessionId session) = 0;
   /// The session has ended, and its watches with it, without events. Called before the replies to
-  /// the requests that were bound to the session. `why` is one of:
+  /// the requests that named the session. `why` is one of:
   /// - session_ended: the session expired, or the client ended it after T without a connection. In
   ///   the second case the servers may retain its znodes until they expire it. They may also still
   ///   execute requests sent before.
@@ -111,7 +111,7 @@ class Coordinator {
 
   /// Submits a request, which gets exactly one reply. Returns its id. `handler` is called with no
   /// lock held, never from within submit(), on a thread that must not be blocked. It may call any
-  /// member except close(). A request that is not bound to a session waits for a connection for at
+  /// member except close(). A request that names no session waits for a connection for at
   /// most ClientOptions::connection_timeout. Then its reply is not_connected.
   /// If memory runs out, the process terminates.
   virtual RequestId submit(Request request, ReplyHandler handler) = 0;

@@ -15,7 +15,7 @@
 #include "zklock/client/zookeeper/acl.h"
 #include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/client/zookeeper/node_budget.h"
-#include "zklock/client/zookeeper/quirks/callback_gate.h"
+#include "zklock/client/zookeeper/quirks/handle_callbacks.h"
 #include "zklock/client/zookeeper/watch_registry.h"
 #include "zklock/client/zookeeper/zk_error.h"
 
@@ -131,7 +131,7 @@ class Call : public std::enable_shared_from_this<Call> {
   /// Adds a sub-request that is about to be sent. Returns the data for its completion.
   const void* add_pending(const CallContext& context, RequestKind kind,
                           std::size_t sub_request = 0) {
-    return CallbackGate::as_pointer(context.pending.add(shared_from_this(), kind, sub_request));
+    return HandleCallbacks::as_pointer(context.pending.add(shared_from_this(), kind, sub_request));
   }
   /// Drops the sub-request that was added last, if the C client did not send it. Returns `code`.
   static int drop_if_unsent(const CallContext& context, int code) noexcept {

@@ -59,7 +59,7 @@ class AnnounceAndDeleteCall final : public Call {
     const void* const data = add_pending(context, RequestKind::multi);
     return drop_if_unsent(
         context, zoo_amulti(context.handle, static_cast<int>(operations_.size()),
-                            operations_.data(), results_.data(), &CallbackGate::on_void, data));
+                            operations_.data(), results_.data(), &HandleCallbacks::on_void, data));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
@@ -96,7 +96,7 @@ class TransactionCall final : public Call {
     const void* const data = add_pending(context, RequestKind::multi);
     const int code = drop_if_unsent(
         context, zoo_amulti(context.handle, static_cast<int>(operations_.size()),
-                            operations_.data(), results_.data(), &CallbackGate::on_void, data));
+                            operations_.data(), results_.data(), &HandleCallbacks::on_void, data));
     if (code != ZOK) context.nodes.failed(op_.writes);
     return code;
   }

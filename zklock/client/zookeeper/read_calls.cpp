@@ -15,7 +15,7 @@ enum SubRequest : std::size_t { first, exists_with_watch };
 int watch_existence(const CallContext& context, const std::string& path, const void* data) {
   if (context.handle == nullptr) return ZINVALIDSTATE;
   if (zoo_state(context.handle) != ZOO_CONNECTED_STATE) return ZCONNECTIONLOSS;
-  return zoo_aexists(context.handle, path.c_str(), 1, &CallbackGate::on_stat, data);
+  return zoo_aexists(context.handle, path.c_str(), 1, &HandleCallbacks::on_stat, data);
 }
 
 /// An exists, getChildren2 or getData of one znode, with or without a watch.
@@ -66,12 +66,13 @@ class ReadCall final : public Call {
     const char* const path = watch_.path.c_str();
     const int watch = watches() ? 1 : 0;
     switch (kind_) {
-      case ReadKind::exists: return zoo_aexists(handle, path, watch, &CallbackGate::on_stat, data);
+      case ReadKind::exists:
+        return zoo_aexists(handle, path, watch, &HandleCallbacks::on_stat, data);
       case ReadKind::list:
-        return zoo_aget_children2(handle, path, watch, &CallbackGate::on_strings, data);
+        return zoo_aget_children2(handle, path, watch, &HandleCallbacks::on_strings, data);
       case ReadKind::get: break;
     }
-    return zoo_aget(handle, path, watch, &CallbackGate::on_data, data);
+    return zoo_aget(handle, path, watch, &HandleCallbacks::on_data, data);
   }
 
   /// The client has no READ permission. Before ZooKeeper 3.8.4 and 3.9.2, exists requires none.
@@ -132,8 +133,8 @@ class SyncCall final : public Call {
 
   int issue(const CallContext& context) override {
     const void* const data = add_pending(context, RequestKind::sync);
-    return drop_if_unsent(context,
-                          zoo_async(context.handle, path_.c_str(), &CallbackGate::on_string, data));
+    return drop_if_unsent(
+        context, zoo_async(context.handle, path_.c_str(), &HandleCallbacks::on_string, data));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,
@@ -155,7 +156,7 @@ class WatchRemovalCall final : public Call {
     if (!context.watches.begin_removal(watch_)) return refuse(context, Status::ok, {});
     const auto kind = watch_.kind == WatchKind::data ? ZWATCHTYPE_DATA : ZWATCHTYPE_CHILD;
     // The parameter is declared with one star too many: it must be the function itself.
-    auto* const on_void = reinterpret_cast<void_completion_t*>(&CallbackGate::on_void);
+    auto* const on_void = reinterpret_cast<void_completion_t*>(&HandleCallbacks::on_void);
     const void* const data = add_pending(context, RequestKind::read, first);
     return drop_if_unsent(context, zoo_aremove_all_watches(context.handle, watch_.path.c_str(),
                                                            kind, 0, on_void, data));

@@ -15,11 +15,11 @@ namespace {
 /// Sends a create of the container `path`, which is a full path. Returns the code of the C client.
 int create_container(const CallContext& context, const std::string& path, const void* data) {
   return zoo_acreate2(context.handle, path.c_str(), "", 0, &context.parent_acl.c_acl(),
-                      ZOO_CONTAINER, &CallbackGate::on_string_stat, data);
+                      ZOO_CONTAINER, &HandleCallbacks::on_string_stat, data);
 }
 
 int send_exists(const CallContext& context, const std::string& path, const void* data) {
-  return zoo_aexists(context.handle, path.c_str(), 0, &CallbackGate::on_stat, data);
+  return zoo_aexists(context.handle, path.c_str(), 0, &HandleCallbacks::on_stat, data);
 }
 
 class CreateContenderCall final : public Call {
@@ -44,7 +44,7 @@ class CreateContenderCall final : public Call {
     const int code = drop_if_unsent(
         context, zoo_acreate2(context.handle, path_.c_str(), data_.data(),
                               static_cast<int>(data_.size()), &context.node_acl.c_acl(),
-                              ZOO_EPHEMERAL_SEQUENTIAL, &CallbackGate::on_string_stat, data));
+                              ZOO_EPHEMERAL_SEQUENTIAL, &HandleCallbacks::on_string_stat, data));
     if (code != ZOK) {
       // If only the path could be created, its completion must find no call: nothing counts as
       // sent.
@@ -197,7 +197,7 @@ class DeleteCall final : public Call {
   int issue(const CallContext& context) override {
     const void* const data = add_pending(context, RequestKind::write);
     return drop_if_unsent(
-        context, zoo_adelete(context.handle, path_.c_str(), -1, &CallbackGate::on_void, data));
+        context, zoo_adelete(context.handle, path_.c_str(), -1, &HandleCallbacks::on_void, data));
   }
 
   bool complete(std::size_t /*sub_request*/, const Completion& completion,

@@ -30,13 +30,6 @@ constexpr std::chrono::seconds kLongestCloseUnconnected{1};
 // zookeeper_init starts one for the network and one for completions.
 constexpr std::size_t kThreadsOfHandle = 2;
 
-// The states are variables in the C header, so they cannot be cases of a switch.
-bool is_before_handshake(int state) noexcept {
-  // Not in ZOO_CONNECTING_STATE: the C client leaves that state only after it has sent the
-  // handshake.
-  return state == kBetweenAttempts || state == ZOO_NOTCONNECTED_STATE;
-}
-
 }  // namespace
 
 zhandle_t* ZkHandle::open_tls(const Options& options, void* context) {
@@ -53,7 +46,7 @@ zhandle_t* ZkHandle::open_tls(const Options& options, void* context) {
   const CClientSilence silence;
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* const handle =
-      ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &CallbackGate::on_event,
+      ::zookeeper_init_ssl(options.servers.c_str(), files.c_str(), &HandleCallbacks::on_event,
                            timeout_ms, nullptr, context, ZOO_NO_LOG_CLIENTENV);
   if (handle != nullptr) zoo_set_log_callback(handle, options.log);
   return handle;
@@ -67,7 +60,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, HandleListener&
                                          std::string& why) {
   const int timeout_ms = static_cast<int>(options.session_timeout.count());
   zhandle_t* handle = nullptr;
-  const auto gate = std::make_shared<CallbackGate>(listener);
+  const auto callbacks = std::make_shared<HandleCallbacks>(listener);
   // Also lets only one thread call zookeeper_init_ssl, which uses strtok().
   const PipeCloseOnExec pipe;
   if (!can_start_threads(kThreadsOfHandle)) {  // without them the C client ends the process
@@ -81,10 +74,10 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, HandleListener&
     return nullptr;
   }
   if (options.tls) {
-    handle = open_tls(options, gate.get());
+    handle = open_tls(options, callbacks.get());
   } else {
-    handle = zookeeper_init2(options.servers.c_str(), &CallbackGate::on_event, timeout_ms, nullptr,
-                             gate.get(), ZOO_NO_LOG_CLIENTENV, options.log);
+    handle = zookeeper_init2(options.servers.c_str(), &HandleCallbacks::on_event, timeout_ms,
+                             nullptr, callbacks.get(), ZOO_NO_LOG_CLIENTENV, options.log);
   }
   if (handle == nullptr) {
     why = "the ZooKeeper C client cannot start: " + std::generic_category().message(errno);
@@ -94,7 +87,7 @@ std::unique_ptr<ZkHandle> ZkHandle::open(const Options& options, HandleListener&
   // By default the C client resolves the host names in every turn of its I/O loop. If that fails, a
   // connected client sends nothing any more.
   zoo_set_servers_resolution_delay(handle, -1);
-  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, gate, options.servers));
+  return std::unique_ptr<ZkHandle>(new ZkHandle(handle, callbacks, options.servers));
 }
 
 bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
@@ -108,15 +101,15 @@ bool ZkHandle::authenticate(const std::vector<DigestCredential>& credentials) {
 }
 
 ZkHandle::~ZkHandle() {
-  gate_->begin_close();
+  callbacks_->begin_close();
   zookeeper_close(handle_);
 }
 
 std::weak_ptr<const void> ZkHandle::close_within_limit(std::unique_ptr<ZkHandle> handle,
                                                        std::shared_ptr<const void> user) {
   const auto longest = handle->is_connected() ? kLongestClose : kLongestCloseUnconnected;
-  const std::shared_ptr<CallbackGate> gate = handle->gate_;
-  return close_within(longest, std::move(handle), *gate, std::move(user));
+  const std::shared_ptr<HandleCallbacks> callbacks = handle->callbacks_;
+  return close_within(longest, std::move(handle), *callbacks, std::move(user));
 }
 
 void ZkHandle::set_servers(const std::string& servers) {
@@ -150,7 +143,10 @@ bool ZkHandle::is_connected() const noexcept {
 }
 
 bool ZkHandle::before_handshake() const noexcept {
-  return is_before_handshake(zoo_state(handle_));
+  // Not in ZOO_CONNECTING_STATE: the C client leaves that state only after it has sent the
+  // handshake.
+  const int state = zoo_state(handle_);
+  return state == kBetweenAttempts || state == ZOO_NOTCONNECTED_STATE;
 }
 
 }  // namespace zklock::client

@@ -11,7 +11,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#include "zklock/client/zookeeper/quirks/callback_gate.h"
+#include "zklock/client/zookeeper/quirks/handle_callbacks.h"
 #include "zklock/client/zookeeper/quirks/log_bridge.h"
 #include "zklock/client_options.h"
 #include "zklock/core/session.h"
@@ -66,13 +66,14 @@ class ZkHandle {
  private:
   // REQUIRES: tls_supported(), and no other thread calls it.
   static zhandle_t* open_tls(const Options& options, void* context);
-  ZkHandle(zhandle_t* handle, std::shared_ptr<CallbackGate> gate, std::string servers) noexcept
-      : handle_(handle), gate_(std::move(gate)), servers_(std::move(servers)) {}
+  ZkHandle(zhandle_t* handle, std::shared_ptr<HandleCallbacks> callbacks,
+           std::string servers) noexcept
+      : handle_(handle), callbacks_(std::move(callbacks)), servers_(std::move(servers)) {}
 
   zhandle_t* const handle_;
-  const std::shared_ptr<CallbackGate> gate_;  // the context of the callbacks
-  std::string servers_;                       // the last list; used by the I/O thread only
-  std::size_t authenticated_ = 0;             // count of credentials added
+  const std::shared_ptr<HandleCallbacks> callbacks_;  // their `context`
+  std::string servers_;                               // the last list; used by the I/O thread only
+  std::size_t authenticated_ = 0;                     // count of credentials added
 };
 
 /// Returns whether the C client of this process supports TLS.

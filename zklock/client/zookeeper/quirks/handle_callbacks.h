@@ -47,17 +47,16 @@ class HandleListener {
 /// Passes the callbacks of one handle to its listener, until shut().
 ///
 /// The C client passes the `data` pointer of a request to its completion. The address of an object
-/// could dangle, so `data` is a PendingId. The thread of a completion identifies the gate: each
-/// handle has a thread that runs only its events and completions. Before any request is sent, a session
-/// event arrives on that thread. While the handle is being closed, the closing thread can report
-/// completions too. They are ignored.
+/// could dangle, so `data` is a PendingId. The thread of a completion identifies this object: each
+/// handle has a thread that runs only its events and completions. Before any request is sent, a
+/// session event arrives on that thread. Completions on another thread are ignored.
 ///
 /// Thread-safety: all members, from any thread.
-class CallbackGate {
+class HandleCallbacks {
  public:
-  explicit CallbackGate(HandleListener& listener) noexcept : listener_(&listener) {}
-  CallbackGate(const CallbackGate&) = delete;
-  CallbackGate& operator=(const CallbackGate&) = delete;
+  explicit HandleCallbacks(HandleListener& listener) noexcept : listener_(&listener) {}
+  HandleCallbacks(const HandleCallbacks&) = delete;
+  HandleCallbacks& operator=(const HandleCallbacks&) = delete;
 
   /// Called before zookeeper_close().
   void begin_close() noexcept { is_closing_ = true; }
@@ -66,7 +65,7 @@ class CallbackGate {
 
   static const void* as_pointer(PendingId id) noexcept;
 
-  /// The watcher function for the C client. `context` is the gate.
+  /// The watcher function for the C client. `context` is this object.
   static void on_event(zhandle_t* handle, int type, int state, const char* path,
                        void* context) noexcept;
   /// The completion functions for the C client. `data` is as_pointer() of a PendingId.
@@ -90,12 +89,14 @@ class CallbackGate {
   std::atomic<bool> is_closing_{false};
 };
 
-/// Destroys a handle with the callbacks of `gate`, on a thread of its own. Blocks until that is done,
-/// but not longer than `longest`. Then the gate is shut, and the thread continues alone. `user`: lives
-/// until the thread ends, because the log lines of the handle may use it. Returns a pointer that
-/// expires when the thread ends. If no thread can be started, destroys the handle on the calling one, without a limit.
+/// Destroys a handle that has `callbacks`, on a thread of its own. Blocks until that is done, but
+/// not longer than `longest`. Then the callbacks are shut, and the thread continues alone.
+/// `user`: lives until the thread ends, because the log lines of the handle may use it. Returns a
+/// pointer that expires when the thread ends. If no thread can be started, destroys the handle on
+/// the calling one, without a limit.
 std::weak_ptr<const void> close_within(std::chrono::seconds longest,
-                                       std::shared_ptr<const void> handle, CallbackGate& gate,
+                                       std::shared_ptr<const void> handle,
+                                       HandleCallbacks& callbacks,
                                        std::shared_ptr<const void> user);
 
 }  // namespace zklock::client

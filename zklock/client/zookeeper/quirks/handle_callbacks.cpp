@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/quirks/callback_gate.h"
+#include "zklock/client/zookeeper/quirks/handle_callbacks.h"
 
 #include <future>
 #include <system_error>
@@ -13,7 +13,7 @@
 namespace zklock::client {
 namespace {
 
-constinit thread_local CallbackGate* gate_of_this_thread = nullptr;
+constinit thread_local HandleCallbacks* callbacks_of_this_thread = nullptr;
 constinit thread_local const HandleListener* listener_here = nullptr;
 
 }  // namespace
@@ -23,7 +23,7 @@ bool HandleListener::runs_here() const noexcept {
 }
 
 template <class Callback>
-void CallbackGate::pass(Callback callback) noexcept {
+void HandleCallbacks::pass(Callback callback) noexcept {
   ++running_;  // before the pointer is read: see shut()
   if (HandleListener* const listener = listener_) {
     const HandleListener* const outer = std::exchange(listener_here, listener);
@@ -33,18 +33,18 @@ void CallbackGate::pass(Callback callback) noexcept {
   if (--running_ == 0) running_.notify_all();
 }
 
-void CallbackGate::shut() noexcept {
+void HandleCallbacks::shut() noexcept {
   listener_ = nullptr;
   for (int running = running_; running > 0; running = running_) running_.wait(running);
 }
 
-void CallbackGate::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
-                            void* context) noexcept {
-  auto& gate = *static_cast<CallbackGate*>(context);
-  if (!gate.is_closing_ && std::exchange(gate_of_this_thread, &gate) != &gate) {
+void HandleCallbacks::on_event(zhandle_t* /*handle*/, int type, int state, const char* path,
+                               void* context) noexcept {
+  auto& callbacks = *static_cast<HandleCallbacks*>(context);
+  if (!callbacks.is_closing_ && std::exchange(callbacks_of_this_thread, &callbacks) != &callbacks) {
     ::pthread_setname_np(::pthread_self(), "zklock-events");
   }
-  gate.pass([&](HandleListener& listener) {
+  callbacks.pass([&](HandleListener& listener) {
     if (type == ZOO_SESSION_EVENT) {
       listener.on_session_event(state);
     } else if (path != nullptr) {
@@ -53,46 +53,47 @@ void CallbackGate::on_event(zhandle_t* /*handle*/, int type, int state, const ch
   });
 }
 
-void CallbackGate::complete(const void* data, const Completion& completion) noexcept {
-  if (gate_of_this_thread == nullptr) return;
-  gate_of_this_thread->pass([&](HandleListener& listener) {
+void HandleCallbacks::complete(const void* data, const Completion& completion) noexcept {
+  if (callbacks_of_this_thread == nullptr) return;
+  callbacks_of_this_thread->pass([&](HandleListener& listener) {
     listener.completed(reinterpret_cast<PendingId>(data), completion);
   });
 }
 
-const void* CallbackGate::as_pointer(PendingId id) noexcept {
+const void* HandleCallbacks::as_pointer(PendingId id) noexcept {
   return reinterpret_cast<const void*>(id);  // NOLINT(performance-no-int-to-ptr)
 }
 
-void CallbackGate::on_void(int code, const void* data) noexcept {
+void HandleCallbacks::on_void(int code, const void* data) noexcept {
   complete(data, {.code = code});
 }
 
-void CallbackGate::on_stat(int code, const Stat* stat, const void* data) noexcept {
+void HandleCallbacks::on_stat(int code, const Stat* stat, const void* data) noexcept {
   complete(data, {.code = code, .stat = stat});
 }
 
-void CallbackGate::on_data(int code, const char* value, int length, const Stat* stat,
-                           const void* data) noexcept {
+void HandleCallbacks::on_data(int code, const char* value, int length, const Stat* stat,
+                              const void* data) noexcept {
   complete(data, {.code = code, .stat = stat, .value = value, .length = length});
 }
 
-void CallbackGate::on_strings(int code, const String_vector* strings, const Stat* stat,
-                              const void* data) noexcept {
+void HandleCallbacks::on_strings(int code, const String_vector* strings, const Stat* stat,
+                                 const void* data) noexcept {
   complete(data, {.code = code, .stat = stat, .strings = strings});
 }
 
-void CallbackGate::on_string(int code, const char* value, const void* data) noexcept {
+void HandleCallbacks::on_string(int code, const char* value, const void* data) noexcept {
   on_string_stat(code, value, nullptr, data);
 }
 
-void CallbackGate::on_string_stat(int code, const char* value, const Stat* stat,
-                                  const void* data) noexcept {
+void HandleCallbacks::on_string_stat(int code, const char* value, const Stat* stat,
+                                     const void* data) noexcept {
   complete(data, {.code = code, .stat = stat, .value = value});
 }
 
 std::weak_ptr<const void> close_within(std::chrono::seconds longest,
-                                       std::shared_ptr<const void> handle, CallbackGate& gate,
+                                       std::shared_ptr<const void> handle,
+                                       HandleCallbacks& callbacks,
                                        std::shared_ptr<const void> user) {
   const auto closed = std::make_shared<std::promise<void>>();
   std::thread closing;
@@ -109,7 +110,7 @@ std::weak_ptr<const void> close_within(std::chrono::seconds longest,
     closing.join();
   } else {
     closing.detach();
-    gate.shut();
+    callbacks.shut();
   }
   return closed;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/client/zookeeper/quirks/callback_gate.h"
+#include "zklock/client/zookeeper/quirks/handle_callbacks.h"
 
 #include <atomic>
 #include <chrono>
@@ -20,14 +20,17 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Fact;
 
-class CallbackGateTest : public ::testing::Test, protected HandleListener {
+class HandleCallbacksTest : public ::testing::Test, protected HandleListener {
  protected:
   /// Calls what a thread of the C client would call.
   static void on_thread(const std::function<void()>& body) { std::thread(body).join(); }
   void event() {
-    CallbackGate::on_event(nullptr, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, nullptr, &gate_);
+    HandleCallbacks::on_event(nullptr, ZOO_SESSION_EVENT, ZOO_CONNECTED_STATE, nullptr,
+                              &callbacks_);
   }
-  static void completion(PendingId id) { CallbackGate::on_void(ZOK, CallbackGate::as_pointer(id)); }
+  static void completion(PendingId id) {
+    HandleCallbacks::on_void(ZOK, HandleCallbacks::as_pointer(id));
+  }
 
   void on_session_event(int state) override {
     EXPECT_TRUE(runs_here());
@@ -40,34 +43,34 @@ class CallbackGateTest : public ::testing::Test, protected HandleListener {
     ids_.push_back(id);
   }
 
-  CallbackGate gate_{*this};
+  HandleCallbacks callbacks_{*this};
   std::function<void()> during_event_;
   std::vector<int> states_;
   std::vector<std::string> paths_;
   std::vector<PendingId> ids_;
 };
 
-TEST_F(CallbackGateTest, ThreadOfEvents_CompletionsArePassed) {
+TEST_F(HandleCallbacksTest, ThreadOfEvents_CompletionsArePassed) {
   on_thread([this] {
     event();
     EXPECT_FALSE(runs_here());
     completion(7);
-    CallbackGate::on_event(nullptr, ZOO_CHANGED_EVENT, 0, "/n", &gate_);
+    HandleCallbacks::on_event(nullptr, ZOO_CHANGED_EVENT, 0, "/n", &callbacks_);
   });
   EXPECT_EQ(states_, std::vector<int>{ZOO_CONNECTED_STATE});
   EXPECT_EQ(paths_, std::vector<std::string>{"/n"});
   EXPECT_EQ(ids_, std::vector<PendingId>{7});
 }
 
-TEST_F(CallbackGateTest, OtherThread_CompletionIsIgnored) {
+TEST_F(HandleCallbacksTest, OtherThread_CompletionIsIgnored) {
   on_thread([this] { event(); });
   on_thread([] { completion(7); });
   EXPECT_TRUE(ids_.empty());
 }
 
 // zookeeper_close() calls both on its own thread.
-TEST_F(CallbackGateTest, ClosingThread_CompletionIsIgnored) {
-  gate_.begin_close();
+TEST_F(HandleCallbacksTest, ClosingThread_CompletionIsIgnored) {
+  callbacks_.begin_close();
   on_thread([this] {
     event();
     completion(7);
@@ -76,10 +79,10 @@ TEST_F(CallbackGateTest, ClosingThread_CompletionIsIgnored) {
   EXPECT_TRUE(ids_.empty());
 }
 
-TEST_F(CallbackGateTest, Shut_NothingIsPassed) {
+TEST_F(HandleCallbacksTest, Shut_NothingIsPassed) {
   on_thread([this] {
     event();
-    gate_.shut();
+    callbacks_.shut();
     event();
     completion(7);
   });
@@ -87,7 +90,7 @@ TEST_F(CallbackGateTest, Shut_NothingIsPassed) {
   EXPECT_TRUE(ids_.empty());
 }
 
-TEST_F(CallbackGateTest, Shut_BlocksUntilTheCallHasEnded) {
+TEST_F(HandleCallbacksTest, Shut_BlocksUntilTheCallHasEnded) {
   const Fact<> began;
   std::atomic<bool> ended{false};
   during_event_ = [&] {
@@ -97,19 +100,19 @@ TEST_F(CallbackGateTest, Shut_BlocksUntilTheCallHasEnded) {
   };
   std::thread events([this] { event(); });
   began.get();
-  gate_.shut();
+  callbacks_.shut();
   EXPECT_TRUE(ended);
   events.join();
 }
 
-TEST_F(CallbackGateTest, CloseHangs_GateIsShutAndCloseGoesOn) {
+TEST_F(HandleCallbacksTest, CloseHangs_GateIsShutAndCloseGoesOn) {
   const Fact<> mended;
   const auto user = std::make_shared<int>();
   std::shared_ptr<const void> handle(new int, [mended](int* handle) {
     mended.get();
     delete handle;
   });
-  const auto hanging = close_within(0s, std::move(handle), gate_, user);
+  const auto hanging = close_within(0s, std::move(handle), callbacks_, user);
   EXPECT_FALSE(hanging.expired());
   EXPECT_EQ(user.use_count(), 2);
   on_thread([this] { event(); });
@@ -118,10 +121,10 @@ TEST_F(CallbackGateTest, CloseHangs_GateIsShutAndCloseGoesOn) {
   EXPECT_TRUE(testing::eventually([&] { return hanging.expired() && user.use_count() == 1; }));
 }
 
-TEST_F(CallbackGateTest, CloseInTime_HandleIsGone) {
+TEST_F(HandleCallbacksTest, CloseInTime_HandleIsGone) {
   auto handle = std::make_shared<int>();
   const std::weak_ptr<int> alive = handle;
-  const auto hanging = close_within(60s, std::move(handle), gate_, nullptr);
+  const auto hanging = close_within(60s, std::move(handle), callbacks_, nullptr);
   EXPECT_TRUE(alive.expired());
   EXPECT_TRUE(hanging.expired());
 }
