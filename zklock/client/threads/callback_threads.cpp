@@ -25,8 +25,7 @@ class CallbackThreads::Pool : public std::enable_shared_from_this<Pool> {
   Pool(std::function<void(std::exception_ptr)> on_exception, CallbackThreadsOptions options)
       : on_exception_(std::move(on_exception)), options_(std::move(options)) {
     // Two threads would pass tasks to the executor out of order.
-    options_.max_threads = options_.executor ? 1 : std::max<std::size_t>(options_.max_threads, 1);
-    options_.idle_time = std::min<std::chrono::milliseconds>(options_.idle_time, kLongestWait);
+    if (options_.executor) options_.max_threads = 1;
   }
 
   void start();

@@ -20,7 +20,6 @@ class Acl {
   Acl& operator=(const Acl&) = delete;
 
   const ACL_vector& c_acl() const noexcept { return view_; }
-  const std::vector<AclEntry>& entries() const noexcept { return entries_; }
 
  private:
   std::vector<AclEntry> entries_;

@@ -23,10 +23,9 @@ struct LogTarget;
 
 /// Passes the log lines of the C client to the log of one client, and to a ConnectFailure.
 ///
-/// The C client passes each line to a function pointer, without a context argument. So every bridge
-/// needs a function of its own, from a fixed set. When all are in use, a further bridge logs one
-/// warning and then nothing, and knows no failure. If the log is the standard error output, no line
-/// is logged.
+/// Every bridge has a function of its own, from a fixed set. When all are in use, a further bridge
+/// logs one warning and then nothing, and knows no failure. If the log is the standard error
+/// output, no line is logged.
 ///
 /// Thread-safety: callback() and connect_failure(), from any thread. REQUIRES: the object outlives
 /// every handle that has its callback.
@@ -34,8 +33,8 @@ class LogBridge {
  public:
   using Callback = void (*)(const char* message);
 
-  /// `secrets` never appear in the log: each is replaced by "***". `on_failure` is called on the I/O
-  /// thread of the C client, if ConnectFailure::on_line() returns true.
+  /// `secrets` never appear in the log: each is replaced by "***". `on_failure` is called on the
+  /// I/O thread of the C client, if ConnectFailure::on_line() returns true.
   LogBridge(std::shared_ptr<Log> log, std::vector<std::string> secrets,
             std::function<void()> on_failure = {});
   ~LogBridge();
