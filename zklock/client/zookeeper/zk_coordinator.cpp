@@ -25,12 +25,6 @@ std::vector<DigestCredential> credentials_of(const ClientOptions& options) {
 // The pause between two checks whether an unreadable znode exists.
 constexpr std::chrono::seconds kPresenceInterval{1};
 
-std::string milliseconds_since(Instant then) {
-  const auto elapsed = boot_time() - then;
-  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()) +
-         " ms";
-}
-
 }  // namespace
 
 ZkCoordinator::ZkCoordinator(const ClientOptions& options, std::shared_ptr<Log> log)
@@ -67,24 +61,23 @@ void ZkCoordinator::start(SessionObserver& observer) {
 RequestId ZkCoordinator::submit(Request request, ReplyHandler handler) noexcept {
   const MutexLock guard(mutex_);
   const RequestId id = next_id();
-  const bool fail_if_disconnected = request.fail_if_disconnected;
-  const Instant since = request.wanted_since == Instant{} ? boot_time() : request.wanted_since;
-  const auto call =
-      make_call(hosts_.chroot(), std::move(request.operation),
-                {id, request.session, std::move(handler), since, fail_if_disconnected},
-                options_.create_chroot);
+  if (request.wanted_since == Instant{}) request.wanted_since = boot_time();
+  const auto call = make_call(
+      hosts_.chroot(), std::move(request.operation),
+      {id, request.session, std::move(handler), request.wanted_since, request.fail_if_disconnected},
+      options_.create_chroot);
   if (closing_) {
     answer(call, Status::closed, {});
-  } else if (call->header().session != SessionId{} && call->header().session != session_) {
+  } else if (request.session != SessionId{} && request.session != session_) {
     answer(call, Status::session_ended, {});
   } else if (credential_refused_ && phase_ != Phase::dead) {
     answer(call, Status::auth_failed, connection_problem_text());
-  } else if (fail_if_disconnected && !ready()) {
+  } else if (request.fail_if_disconnected && !ready()) {
     answer(call, Status::not_sent, {});
   } else {
     pump();
     if (!queued_.empty() || !may_send() || !send(call)) queued_.push_back(call);
-    if (!ready() && call->header().session == SessionId{}) check_soon();
+    if (!ready() && request.session == SessionId{}) check_soon();
   }
   return id;
 }
@@ -155,38 +148,6 @@ CoordinatorStats ZkCoordinator::stats() const {
   stats.node_bytes = nodes_.bytes();
   stats.watch_bytes = watches_.bytes();
   return stats;
-}
-
-std::string ZkCoordinator::connection_problem_text() const {
-  if (credential_refused_) return refused_text();
-  if (phase_ == Phase::none && !open_error_.empty()) return open_error_;
-  const std::string servers = hosts_.servers_text();
-  std::string cause = log_bridge_.connect_failure(servers);
-  switch (phase_) {
-    case Phase::greeting:
-    case Phase::connected: return {};
-    case Phase::suspended: {
-      const std::string lost = "the connection to " + servers + " has been lost for " +
-                               milliseconds_since(disconnected_since_);
-      return cause.empty() ? lost : lost + ": " + cause;
-    }
-    case Phase::none:
-    case Phase::connecting:
-    case Phase::dead: break;
-  }
-  if (!cause.empty()) return cause;
-  return "no session could be opened with " + servers + " for " +
-         milliseconds_since(disconnected_since_);
-}
-
-std::string ZkCoordinator::refused_text() const {
-  if (other_scheme_required_) {
-    return "the servers require an authentication scheme that zklock does not support, such as "
-           "SASL; in zoo.cfg of the servers, remove sessionRequireClientSASLAuth, or add digest to "
-           "enforce.auth.schemes and set ClientOptions::digest";
-  }
-  if (!options_.digest) return "the servers refused the credential";
-  return "the servers refused the " + core::credential_text(options_.digest->user);
 }
 
 CallContext ZkCoordinator::call_context(Reply& reply, std::optional<Watch>& unused_watch) {
@@ -313,7 +274,7 @@ void ZkCoordinator::do_what_is_due() {
   // next handshake is certain to be sent after `now`.
   const bool repeats = phase_ == Phase::suspended || phase_ == Phase::connecting;
   if (repeats && handle_->before_handshake()) attempt_began_ = now;
-  // Calls that are bound to a session wait until it reconnects or ends.
+  // Calls of one session wait until it reconnects or ends.
   const auto may_go = [](const Call& call) { return call.header().session == SessionId{}; };
   answer_queued(
       [&](const Call& call) {

@@ -41,7 +41,7 @@ class Backoff;
 /// | connected  | yes    | sent, at most max_in_flight       | connection lost -> suspended    |
 /// | suspended  | yes    | queued                            | connected event -> greeting;    |
 /// |            |        |                                   | timeout T passed -> dead        |
-/// | dead       | yes    | queued; those bound to the dead   | shut() -> none                  |
+/// | dead       | yes    | queued; those that name the dead  | shut() -> none                  |
 /// |            |        | session are answered              |                                 |
 ///
 /// Session expiry, a refused credential and close() lead from every phase with a handle to dead. An
@@ -66,9 +66,9 @@ class Backoff;
 ///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
-/// delivers the replies that need no server, such as not_connected. submit() must not call handlers,
-/// and the session thread may be blocked in the resolver. Requests reach the wire in the order of
-/// submission, because each is passed to the C client under mutex_.
+/// delivers the replies that need no server, such as not_connected. submit() must not call
+/// handlers, and the session thread may be blocked in the resolver. Requests reach the wire in the
+/// order of submission, because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             public std::enable_shared_from_this<ZkCoordinator>,
                             private HandleListener {
@@ -89,14 +89,16 @@ class ZkCoordinator final : public Coordinator,
  private:
   enum class Phase { none, connecting, greeting, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
+  using CallsById = std::map<RequestId, CallPtr>;
   // Ordered by submission, and so by id. A map would take more memory for thousands of calls.
   using Queue = std::deque<CallPtr>;
 
   /// A handle whose close hangs.
   struct HangingHandle {
     std::weak_ptr<const void> handle;  ///< expires when the close has ended
-    /// The calls that were sent on it. Until then, its thread can write the results of their multis.
-    std::map<RequestId, CallPtr> calls = {};
+    /// The calls that were sent on it. Until then, its thread can write the results of their
+    /// multis.
+    CallsById calls = {};
 
     bool has_ended() const noexcept { return handle.expired(); }
   };
@@ -181,8 +183,8 @@ class ZkCoordinator final : public Coordinator,
   void correct_status(Status& status) const ZKLOCK_REQUIRES(mutex_);
   // Blocks until all sent requests are completed or the connection is lost, for at most 1 s.
   void drain() ZKLOCK_REQUIRES(mutex_);
-  // Takes the calls that were sent and not completed, ordered by submission.
-  std::map<RequestId, CallPtr> take_sent_calls() ZKLOCK_REQUIRES(mutex_);
+  // Takes the calls that were sent and not answered, ordered by submission.
+  CallsById take_sent_calls() ZKLOCK_REQUIRES(mutex_);
   std::string connection_problem_text() const ZKLOCK_REQUIRES(mutex_);
   // REQUIRES: the servers have refused the client.
   std::string refused_text() const ZKLOCK_REQUIRES(mutex_);
@@ -240,10 +242,9 @@ class ZkCoordinator final : public Coordinator,
   bool was_served_ ZKLOCK_GUARDED_BY(mutex_) = false;             // a server has executed a request
   bool is_retired_ ZKLOCK_GUARDED_BY(mutex_) = false;             // see retire()
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  // While shut() closes a live session: completed calls are collected in withheld_, and shut()
-  // answers them `closed`.
-  bool withholds_replies_ ZKLOCK_GUARDED_BY(mutex_) = false;
-  std::map<RequestId, CallPtr> withheld_ ZKLOCK_GUARDED_BY(mutex_);
+  // Set while shut() closes a live session. It collects the calls that are completed meanwhile, and
+  // shut() answers them `closed`.
+  std::optional<CallsById> withheld_ ZKLOCK_GUARDED_BY(mutex_);
   Instant next_presence_check_ ZKLOCK_GUARDED_BY(mutex_);
   Instant next_check_ ZKLOCK_GUARDED_BY(mutex_) = Instant::max();  // see check_at()
   TimerId check_timer_ ZKLOCK_GUARDED_BY(mutex_){};

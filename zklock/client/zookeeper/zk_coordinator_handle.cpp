@@ -58,17 +58,17 @@ std::unique_ptr<ZkHandle> ZkCoordinator::open_handle(std::string& why) {
           " get no answer; check the servers";
     return nullptr;
   }
-  ZkHandle::Options handle_options;
-  handle_options.servers = hosts.for_c_client();  // may block in the resolver
-  handle_options.session_timeout = options_.session_timeout;
-  handle_options.tls = options_.tls;
-  handle_options.log = log_bridge_.callback();
-  if (handle_options.servers.empty()) {
+  std::string servers = hosts.for_c_client();  // may block in the resolver
+  if (servers.empty()) {
     why = "none of the hosts " + hosts.servers_text() +
           " could be resolved; check ClientOptions::hosts";
     return nullptr;
   }
-  return ZkHandle::open(handle_options, *this, why);
+  return ZkHandle::open({.servers = std::move(servers),
+                         .session_timeout = options_.session_timeout,
+                         .tls = options_.tls,
+                         .log = log_bridge_.callback()},
+                        *this, why);
 }
 
 bool ZkCoordinator::open() {
@@ -102,7 +102,7 @@ void ZkCoordinator::shut() {
     const MutexLock guard(mutex_);
     alive = phase_ != Phase::dead;
     // Only close() ends a live session. All replies from now on are `closed`.
-    withholds_replies_ = alive;
+    if (alive) withheld_.emplace();
     phase_ = Phase::dead;
     session = session_;
   }
@@ -113,9 +113,9 @@ void ZkCoordinator::shut() {
     handle = std::move(handle_);
   }
   close_handle(std::move(handle));
-  std::map<RequestId, CallPtr> lost;  // destroyed unlocked: a call can own any object
+  CallsById lost;  // destroyed unlocked: a call can own any object
 
-  // Without a gap until session_ has changed. A call that is bound to the old session and queued in
+  // Without a gap until session_ has changed. A call that names the old session and is queued in
   // a gap would be sent on the next session.
   const MutexLock guard(mutex_);
   lost = take_sent_calls();
@@ -132,7 +132,6 @@ void ZkCoordinator::shut() {
   watches_.clear();
   nodes_.clear();
   session_ = {};
-  withholds_replies_ = false;
   phase_ = Phase::none;
   if (credential_refused_) answer_queued(any_call, Status::auth_failed, connection_problem_text());
   check_soon();
@@ -149,7 +148,7 @@ void ZkCoordinator::drain() {
 }
 
 std::map<RequestId, ZkCoordinator::CallPtr> ZkCoordinator::take_sent_calls() {
-  std::map<RequestId, CallPtr> lost = std::exchange(withheld_, {});
+  CallsById lost = std::exchange(withheld_, std::nullopt).value_or(CallsById());
   for (PendingRequest& pending : pending_.take_all()) {
     const RequestId id = pending.call->id();
     lost.emplace(id, std::move(pending.call));  // one call may have several pending requests

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session as the C client's completion thread reports it: connection, loss, expiry, watch events
-// and completions.
+// The session as the C client's completion thread reports it: connection, loss, expiry, watch
+// events and completions. And why there is no connection.
 #include <algorithm>
 #include <cassert>
 #include <cstdio>
-#include <iterator>
 
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client/zookeeper/quirks/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
+#include "zklock/core/clauses.h"
 
 namespace zklock::client {
 namespace {
@@ -247,8 +247,8 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
     auto pending = pending_.take(id);
     if (!pending) return;
     call = std::move(pending->call);
-    if (withholds_replies_) {
-      withheld_.emplace(call->id(), call);
+    if (withheld_) {
+      withheld_->emplace(call->id(), call);
       if (pending_.empty()) changed_.notify_all();
       return;
     }
@@ -286,6 +286,38 @@ void ZkCoordinator::completed(PendingId id, const Completion& completion) {
   if (evidence) observer_->on_answered(session, sent_at, *evidence);
   if (is_refused) finish_session_end(session, Status::auth_failed, connection_problem());
   if (complete && call->header().handler) call->header().handler(std::move(reply));
+}
+
+std::string ZkCoordinator::connection_problem_text() const {
+  if (credential_refused_) return refused_text();
+  if (phase_ == Phase::none && !open_error_.empty()) return open_error_;
+  const std::string servers = hosts_.servers_text();
+  std::string cause = log_bridge_.connect_failure(servers);
+  switch (phase_) {
+    case Phase::greeting:
+    case Phase::connected: return {};
+    case Phase::suspended: {
+      const std::string lost = "the connection to " + servers + " has been lost for " +
+                               in_ms(boot_time() - disconnected_since_);
+      return cause.empty() ? lost : lost + ": " + cause;
+    }
+    case Phase::none:
+    case Phase::connecting:
+    case Phase::dead: break;
+  }
+  if (!cause.empty()) return cause;
+  return "no session could be opened with " + servers + " for " +
+         in_ms(boot_time() - disconnected_since_);
+}
+
+std::string ZkCoordinator::refused_text() const {
+  if (other_scheme_required_) {
+    return "the servers require an authentication scheme that zklock does not support, such as "
+           "SASL; in zoo.cfg of the servers, remove sessionRequireClientSASLAuth, or add digest to "
+           "enforce.auth.schemes and set ClientOptions::digest";
+  }
+  if (!options_.digest) return "the servers refused the credential";
+  return "the servers refused the " + core::credential_text(options_.digest->user);
 }
 
 }  // namespace zklock::client
