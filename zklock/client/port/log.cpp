@@ -56,26 +56,24 @@ bool Log::accepts(LogLevel level) const noexcept {
 }
 
 void Log::write(LogLevel level, std::string line, Importance importance) noexcept {
-  if (try_write(level, std::move(line), importance)) return;
-  const MutexLock guard(mutex_);
-  ++dropped_;
+  if (!try_write(level, std::move(line), importance)) ++dropped_;
 }
 
 bool Log::try_write(LogLevel level, std::string line, Importance importance) noexcept {
   if (!accepts(level)) return true;
   const std::size_t room = (importance == Importance::loss ? 2 : 1) * kMostWaiting;
+  if (waiting_++ >= room) {
+    --waiting_;
+    return false;
+  }
   try {
-    {
-      const MutexLock guard(mutex_);
-      if (lines_.size() >= room) return false;
-      lines_.push_back({level, std::move(line)});
-      if (std::exchange(is_writing_, true)) return true;
-    }
-    thread_->post([self = shared_from_this()] { self->write_all(); });
+    auto write = [self = shared_from_this(), level, line = std::move(line)] {
+      self->write_next(level, line);
+    };
+    if (!thread_->post(std::move(write))) --waiting_;  // closed meanwhile
     return true;
   } catch (...) {  // no memory: the line is lost
-    const MutexLock guard(mutex_);
-    is_writing_ = false;
+    --waiting_;
     return false;
   }
 }
@@ -92,36 +90,24 @@ void Log::write_throttled(LogLevel level, std::string line) noexcept {
   write(level, std::move(line));
 }
 
-void Log::write_all() {
-  for (;;) {
-    Line line;
-    {
-      const MutexLock guard(mutex_);
-      if (!lines_.empty()) {
-        line = std::move(lines_.front());
-        lines_.pop_front();
-      } else if (dropped_ > 0) {
-        line.text = "zklock: " + std::to_string(std::exchange(dropped_, 0)) +
-                    " lines were not logged, because the log is too slow";
-      } else {
-        is_writing_ = false;
-        return;
-      }
-    }
-    write_now(line);
-  }
+void Log::write_next(LogLevel level, const std::string& line) {
+  --waiting_;
+  write_now(level, line);
+  if (waiting_ > 0 || dropped_ == 0) return;
+  write_now(LogLevel::warning, "zklock: " + std::to_string(dropped_.exchange(0)) +
+                                   " lines were not logged, because the log is too slow");
 }
 
-void Log::write_now(const Line& line) const noexcept {
+void Log::write_now(LogLevel level, const std::string& line) const noexcept {
   assert(may_block_here());
-  if (!accepts(line.level)) return;  // closed meanwhile
+  if (!accepts(level)) return;  // closed meanwhile
   try {
-    const std::string text = core::printable(line.text, kMaxLine);
+    const std::string text = core::printable(line, kMaxLine);
     if (uses_stderr()) return write_to_stderr(text);
     if (logger_) {
-      logger_->log(spdlog_level(line.level), spdlog::string_view_t(text.data(), text.size()));
+      logger_->log(spdlog_level(level), spdlog::string_view_t(text.data(), text.size()));
     }
-    if (sink_ && line.level >= level_) sink_(line.level, text);
+    if (sink_ && level >= level_) sink_(level, text);
   } catch (...) {  // the line is lost
   }
 }

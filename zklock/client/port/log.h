@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 
@@ -29,14 +28,7 @@ namespace zklock::client {
 /// |                  | output                                       |                       |
 ///
 /// Any thread may add a line, even while it holds a mutex: that never waits for the output. A
-/// thread of the log writes the lines, one after the other, in the order in which they were added:
-///
-/// | state   | event                     | next                                                   |
-/// |---------|---------------------------|--------------------------------------------------------|
-/// | idle    | a line is added           | writing: a task for the thread                         |
-/// | writing | a line is added           | writing                                                |
-/// |         | the last line was written | idle                                                   |
-///
+/// thread of the log writes the lines, one after the other, in the order in which they were added.
 /// After 1,000 lines that wait, only lines about losses are accepted. After 2,000, none is. The
 /// lines that are not accepted are dropped and counted.
 ///
@@ -49,8 +41,8 @@ class Log : public std::enable_shared_from_this<Log> {
   /// `loss`: the line may wait behind 1,000 others.
   enum class Importance { other, loss };
 
-  /// `level`: the lowest level for `sink`. The logger has a level of its own. `thread` runs one task
-  /// at a time. REQUIRES: it accepts tasks until close().
+  /// `level`: the lowest level for `sink`. The logger has a level of its own. `thread` runs one
+  /// task at a time, in order. REQUIRES: it accepts tasks until close().
   Log(std::shared_ptr<spdlog::logger> logger, LogSink sink, LogLevel level,
       std::shared_ptr<Dispatcher> thread);
 
@@ -70,24 +62,19 @@ class Log : public std::enable_shared_from_this<Log> {
   void write_throttled(LogLevel level, std::string line) noexcept;
 
  private:
-  struct Line {
-    LogLevel level = LogLevel::warning;
-    std::string text;
-  };
-  void write_all();
-  void write_now(const Line& line) const noexcept;
+  void write_next(LogLevel level, const std::string& line);
+  void write_now(LogLevel level, const std::string& line) const noexcept;
 
   const std::shared_ptr<spdlog::logger> logger_;
   const LogSink sink_;
   const LogLevel level_;
   const std::shared_ptr<Dispatcher> thread_;
   std::atomic<bool> closed_{false};
+  std::atomic<std::size_t> waiting_{0};    ///< count of lines that the thread has not begun
+  std::atomic<std::uint64_t> dropped_{0};  ///< count of lines, because too many lines waited
 
   Mutex mutex_;
   core::LogThrottle throttle_ ZKLOCK_GUARDED_BY(mutex_);
-  std::deque<Line> lines_ ZKLOCK_GUARDED_BY(mutex_);
-  std::uint64_t dropped_ ZKLOCK_GUARDED_BY(mutex_) = 0;  ///< because too many lines waited
-  bool is_writing_ ZKLOCK_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace zklock::client
