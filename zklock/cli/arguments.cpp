@@ -10,13 +10,15 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "zklock/cli/command.h"
-#include "zklock/cli/command_text.h"
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/argv_split.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
-#include "zklock/cli/io/scarce_resources.h"
+#include "zklock/cli/io/unique_fd.h"
 #include "zklock/error.h"
 
 namespace zklock::cli {
@@ -61,19 +63,31 @@ std::optional<bool> takes_value(const CLI::App& options, std::string_view name) 
   return option->get_items_expected_max() > 0;
 }
 
-void declare_globals(CLI::App& app, GlobalOptions& globals) {
+void declare_globals(CLI::App& app, Settings& flags, SettingTexts& texts) {
   app.set_version_flag("--version", std::string("zklock ") + ZKLOCK_VERSION_STRING);
-  app.add_option("-z,--hosts", globals.hosts, "Servers: host:port,host:port/chroot")
+  app.add_option("-z,--hosts", texts["hosts"], "Servers: host:port,host:port/chroot")
       ->type_name("HOSTS");
-  app.add_flag("--create-chroot", globals.create_chroot, "Create the chroot of HOSTS if needed");
-  app.add_option("--config", globals.config, "Configuration file")->type_name("FILE");
-  app.add_option("--digest-file", globals.digest_file, "File with the line user:password")
+  app.add_flag("--create-chroot", flags.create_chroot, "Create the chroot of HOSTS if needed");
+  app.add_option("--config", texts["config"], "Configuration file")->type_name("FILE");
+  app.add_option("--digest-file", texts["digest-file"], "File with the line user:password")
       ->type_name("FILE");
-  app.add_option("-T,--session-timeout", globals.session_timeout, "Session timeout")
+  app.add_option("-T,--session-timeout", texts["session-timeout"], "Session timeout")
       ->type_name("DUR");
-  app.add_flag("--json", globals.json, "Print JSON, one object a line");
-  app.add_flag("-q,--quiet", globals.quiet, "Print errors only");
-  app.add_flag("-v,--verbose", globals.verbose, "Print the log, too");
+  app.add_flag("--json", flags.json, "Print JSON, one object a line");
+  app.add_flag("-q,--quiet", flags.quiet, "Print errors only");
+  app.add_flag("-v,--verbose", flags.verbose, "Print the log, too");
+}
+
+/// Opens as many file descriptors as a command needs, and closes them. So a command does not fail
+/// halfway. REQUIRES: the standard error output is open. Throws: Failure with ExitCode::kSystem.
+void check_descriptors() {
+  constexpr std::size_t kNeeded = 24;
+  std::vector<UniqueFd> opened;
+  while (opened.size() < kNeeded) {
+    opened.emplace_back(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (opened.back().get() >= 0) continue;
+    throw system_failure("a command needs " + std::to_string(kNeeded) + " file descriptors");
+  }
 }
 
 /// Splits "--option=". CLI11 would take the next argument as the value.
@@ -97,11 +111,15 @@ void split_empty_values(std::vector<std::string>& arguments, const TakesValue& t
          " `zklock --help` lists the commands");
 }
 
-/// Returns a failure with the name of the command and its path before the text.
-Failure failure_of(const Declared& declared, int exit_code, const std::string& text) {
+/// Returns the name of the command and its path.
+std::string place_of(const Declared& declared) {
   const std::string& path = *declared.action.path;
-  return {exit_code,
-          declared.command->name + (path.empty() ? "" : ' ' + display_text(path)) + ": " + text};
+  return declared.command->name + (path.empty() ? "" : ' ' + path);
+}
+
+/// Returns a failure with the place before the text.
+Failure failure_of(const std::string& place, int exit_code, const std::string& text) {
+  return {exit_code, display_text(place) + ": " + text};
 }
 
 /// Parses by CLI11. Returns an exit code if the program is to end now. `chosen`: the command, or
@@ -116,7 +134,7 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
     for (const CLI::App* const each : app.get_subcommands()) {
       if (each->get_help_ptr()->count() > 0) return app.exit(CLI::CallForHelp());
     }
-    throw failure_of(*chosen, failure.exit_code(), failure.what());
+    throw failure_of(place_of(*chosen), failure.exit_code(), failure.what());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       const int code = app.exit(error);
@@ -129,13 +147,13 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
   return std::nullopt;
 }
 
-int run(const Declared& chosen, const Invocation& invocation) {
+int run(const Action& action, const Invocation& invocation) {
   try {
-    return chosen.action.run(invocation);
+    return action.run(invocation);
   } catch (const Failure& failure) {
-    throw failure_of(chosen, failure.exit_code(), failure.what());
+    throw failure_of(invocation.place, failure.exit_code(), failure.what());
   } catch (const Error& error) {
-    throw failure_of(chosen, exit_code_of(error.errc()), text_of(error));
+    throw failure_of(invocation.place, exit_code_of(error.errc()), text_of(error));
   }
 }
 
@@ -145,8 +163,9 @@ int run_arguments(std::span<const std::string> arguments) {
   CLI::App app("Distributed locks on ZooKeeper", "zklock");
   app.require_subcommand(1);
   app.set_help_all_flag("--help-all", "Print the options of all commands");
-  GlobalOptions globals;
-  declare_globals(app, globals);
+  Settings flags;
+  SettingTexts texts;
+  declare_globals(app, flags, texts);
   std::vector<Declared> declared;
   for (const Command& each : kCommands) {
     CLI::App* const options = app.add_subcommand(each.name, each.summary)->fallthrough();
@@ -180,7 +199,9 @@ int run_arguments(std::span<const std::string> arguments) {
   if (const auto code = parse(app, std::move(own), chosen)) return *code;
   if (chosen == nullptr) refuse("no command");
   check_descriptors();
-  return run(*chosen, {read_settings(globals), std::move(program)});
+  flags.application = std::string("zklock ") + chosen->command->name;
+  return run(chosen->action,
+             {read_settings(std::move(flags), texts), place_of(*chosen), std::move(program)});
 }
 
 }  // namespace zklock::cli

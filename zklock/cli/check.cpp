@@ -11,6 +11,7 @@
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/text.h"
+#include "zklock/cli/survey_pass.h"
 
 namespace zklock::cli {
 
@@ -30,13 +31,13 @@ std::string line_of(const Finding& finding) {
   return std::string(name_of(finding.level)) + "  " + display_text(place + finding.text);
 }
 
-int check(const Settings& settings, const CheckOptions& options) {
-  const auto client = view_client(settings, "zklock check");
+int check(const Invocation& invocation, const CheckOptions& options) {
+  const Settings& settings = invocation.settings;
+  const auto client = view_client(settings);
   SurveyOptions limits;
   limits.max_waiting = kMostWaiting;
   limits.requests_per_second = options.rate;
-  const Snapshot snapshot =
-      read_with_progress(*client, settings, "check " + options.root, options.root, limits);
+  const Snapshot snapshot = read_snapshot(invocation, *client, options.root, limits);
   check_root(snapshot);
   const auto found = findings(snapshot, options.wanted, std::chrono::system_clock::now());
   for (const Finding& each : found) {
@@ -65,7 +66,7 @@ Action declare_check(CLI::App& options) {
       ->check(CLI::PositiveNumber);
   declare_fail_on(options, given->fail_on);
   return {&given->root,
-          [given](const Invocation& invocation) { return check(invocation.settings, *given); }};
+          [given](const Invocation& invocation) { return check(invocation, *given); }};
 }
 
 }  // namespace zklock::cli

@@ -18,6 +18,7 @@ namespace zklock::cli {
 /// The input of a command, apart from its own options.
 struct Invocation {
   Settings settings;
+  std::string place;                 ///< for texts: the command and its path
   std::vector<std::string> program;  ///< program and arguments; of `run` and `elect`
 };
 

@@ -1,30 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/command_support.h"
 
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <latch>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_tables.h"
 #include "zklock/cli/core/text.h"
-#include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
-#include "zklock/cli/survey_pass.h"
-#include "zklock/error.h"
 
 namespace zklock::cli {
 
 namespace {
+
+using std::chrono::milliseconds;
+
+struct Name {
+  std::string_view of_library;
+  std::string_view of_command;
+};
+constexpr std::array kNames{
+    Name{"ClientOptions::hosts", "the hosts"},
+    Name{"set ClientOptions::create_chroot", "use --create-chroot"},
+    Name{"ClientOptions::session_timeout", "the session timeout"},
+    Name{"ClientOptions::digest", "a digest file"},
+    Name{"ClientOptions::acl", "the configuration"},
+    Name{"AclPolicy::creator_all()", "\"acl = creator-all\""},
+    Name{"call set_permits()", "use zklock permits --set"},
+};
+
+/// Starts as many threads as a client needs, and joins them. A client keeps the threads that
+/// deliver a grant. A command that waits needs two others only for a new session, and waits for
+/// them. Throws: Failure with ExitCode::kSystem.
+void check_threads() {
+  // Six of a client and two of the C client. The system counts a thread for a moment after its end,
+  // so two more are started.
+  constexpr std::size_t kNeeded = 10;
+  std::latch all_started(1);
+  std::vector<std::jthread> threads;
+  int error = 0;
+  try {
+    while (threads.size() < kNeeded) threads.emplace_back([&all_started] { all_started.wait(); });
+  } catch (const std::system_error& failure) {
+    error = failure.code().value();
+  }
+  all_started.count_down();
+  threads.clear();
+  if (error != 0) throw system_failure("the threads of a client cannot be started", error);
+}
+
+/// Prints the log of the library. The lines of the ZooKeeper C client are for programmers, so they
+/// need -v: the texts of errors name the cause, too.
+void set_log(ClientOptions& options, bool quiet, bool verbose) {
+  options.log_level = quiet ? LogLevel::error : verbose ? LogLevel::info : LogLevel::warning;
+  options.log_sink = [verbose](LogLevel, std::string_view line) {
+    if (!verbose && line.starts_with("zookeeper client: ")) return;
+    write_line((line.starts_with("zklock: ") ? "" : "zklock: ") +
+               without_api_names(std::string(line)));
+  };
+}
 
 constexpr std::string_view kTitleColour = "\033[1m";
 constexpr const char* kNoColour = "\033[0m";
@@ -63,9 +112,42 @@ std::size_t output_width() {
 
 }  // namespace
 
-std::unique_ptr<Client> view_client(const Settings& settings, const char* application) {
+std::string without_api_names(std::string text) {
+  for (const Name& name : kNames) {
+    for (std::size_t at = 0; (at = text.find(name.of_library, at)) != std::string::npos;) {
+      text.replace(at, name.of_library.size(), name.of_command);
+      at += name.of_command.size();
+    }
+  }
+  return text;
+}
+
+std::string text_of(const Error& error) {
+  std::string text = error.what();
+  const std::string place = error.path() + ": ";
+  const auto at = text.find(place);
+  if (!error.path().empty() && at != std::string::npos) text.erase(0, at + place.size());
+  return without_api_names(std::move(text));
+}
+
+ClientOptions client_options(const Settings& settings) {
   check_threads();
-  ClientOptions options = client_options(settings, application);
+  ClientOptions options;
+  options.hosts = settings.hosts;
+  options.create_chroot = settings.create_chroot;
+  options.digest = settings.digest;
+  options.tls = settings.tls;
+  if (settings.acl_is_creator_all) options.acl = AclPolicy::creator_all();
+  options.application = settings.application;
+  if (settings.session_timeout) {
+    options.session_timeout = std::chrono::duration_cast<milliseconds>(*settings.session_timeout);
+  }
+  set_log(options, settings.quiet, settings.verbose);
+  return options;
+}
+
+std::unique_ptr<Client> view_client(const Settings& settings) {
+  ClientOptions options = client_options(settings);
   options.connection_timeout = std::chrono::seconds(5);
   return std::make_unique<Client>(std::move(options));
 }
@@ -80,23 +162,6 @@ void print_line(const std::string& line) {
   const int error = try_print_line(line);
   if (error == 0) return;
   throw Failure(ExitCode::kOutput, "standard output: " + std::generic_category().message(error));
-}
-
-void report_unread(const std::string& place, const Snapshot& snapshot) {
-  if (snapshot.unread() == 0) return;
-  say(place, counted(snapshot.unread(), "path") + " not read: " +
-                 std::to_string(snapshot.unreadable.size()) + " without READ permission, " +
-                 std::to_string(snapshot.too_deep.size()) + " too deep");
-}
-
-void check_root(const Snapshot& snapshot) {
-  if (!snapshot.has_root()) {
-    throw Failure(ExitCode::kData, snapshot.root == "/" ? "the chroot of HOSTS does not exist"
-                                                        : "the path does not exist");
-  }
-  const bool is_unreadable = snapshot.locks.empty() && snapshot.unreadable.size() == 1 &&
-                             snapshot.unreadable.front() == snapshot.root;
-  if (is_unreadable) throw Failure(ExitCode::kNoPermission, "no READ permission");
 }
 
 void print_table(const Table& table) {
@@ -162,16 +227,6 @@ void declare_sort(CLI::App& options, RowOrder& order) {
           "Order of the locks: path, held or waiting")
       ->check(CLI::IsMember({"path", "held", "waiting"}))
       ->type_name("ORDER");
-}
-
-Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
-                            const std::string& root, const SurveyOptions& limits) {
-  if (settings.quiet) return read_snapshot(client, root, limits);
-  return read_snapshot(client, root, limits, {}, [&](const Snapshot& snapshot) {
-    say(place, counted(snapshot.visited, "path") + " read, with " +
-                   counted(snapshot.locks.size(), "lock") + "; at most " +
-                   std::to_string(limits.requests_per_second) + " requests a second");
-  });
 }
 
 void declare_fail_on(CLI::App& options, Level& level) {

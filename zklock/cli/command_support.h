@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,18 +16,22 @@
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/settings.h"
 #include "zklock/client.h"
+#include "zklock/error.h"
 
 namespace zklock::cli {
 
+/// Replaces names of the library's API: "check the hosts" for "check ClientOptions::hosts".
+[[nodiscard]] std::string without_api_names(std::string text);
+/// Returns the cause of the error and its code, without the operation and the path, which zklock's
+/// own lines have already.
+[[nodiscard]] std::string text_of(const Error& error);
+
+/// Returns the options of a client of this command. Throws: Failure if the system has no threads
+/// for it.
+[[nodiscard]] ClientOptions client_options(const Settings& settings);
 /// Makes a client for a command that reads. Does not wait for a connection: the first request fails
 /// after five seconds, and its error has the cause.
-std::unique_ptr<Client> view_client(const Settings& settings, const char* application);
-
-/// Reads all locks at and below a root, as read_snapshot(). If that takes long, says on the
-/// standard error output how far it is, unless -q is given. `place`: as in the texts of failures.
-/// Throws: Error.
-Snapshot read_with_progress(Client& client, const Settings& settings, const std::string& place,
-                            const std::string& root, const SurveyOptions& limits);
+std::unique_ptr<Client> view_client(const Settings& settings);
 
 /// Writes a line to the standard output at once. Returns 0, or the error number.
 [[nodiscard]] int try_print_line(const std::string& line);
@@ -37,16 +39,9 @@ Snapshot read_with_progress(Client& client, const Settings& settings, const std:
 void print_line(const std::string& line);
 /// Prints the lines of a table. On a terminal, they are cut to its width, and have colours.
 void print_table(const Table& table);
-
 /// Prints these locks of a snapshot: a table, or a JSON object for each.
 void print_locks(const Settings& settings, const Snapshot& snapshot,
                  std::span<const SurveyedLock* const> rows);
-
-/// Says on the standard error output how many paths the snapshot lacks, if any. `place`: as in the
-/// texts of failures.
-void report_unread(const std::string& place, const Snapshot& snapshot);
-/// Throws: Failure if the root of the snapshot does not exist, or is not readable.
-void check_root(const Snapshot& snapshot);
 
 /// Declares an option. `read` receives its value, which is not empty, and may throw Failure.
 CLI::Option* declare_option(CLI::App& options, const char* names, const char* type,
@@ -57,7 +52,6 @@ std::optional<int> parse_number(std::string_view text, int least, int most);
 int option_number(const char* option, const std::string& text, int least, int most);
 Duration option_duration(const char* option, const std::string& text, Duration least,
                          Duration most);
-
 /// Declares the option --sort, which sets `order`.
 void declare_sort(CLI::App& options, RowOrder& order);
 /// Declares the option --fail-on, which sets `level`.

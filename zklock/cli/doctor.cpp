@@ -11,7 +11,6 @@
 #include <CLI/CLI.hpp>
 
 #include "zklock/cli/command_support.h"
-#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/findings.h"
@@ -230,7 +229,7 @@ int doctor(const Settings& settings, const DoctorOptions& options) {
     check_servers(settings.hosts, report);
   }
   check_host(report);
-  const auto client = view_client(settings, "zklock doctor");
+  const auto client = view_client(settings);
   try {
     if (!check_session(*client, settings, report)) return report.exit_code();
     check_chroot(*client, settings, report);

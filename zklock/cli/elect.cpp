@@ -9,7 +9,6 @@
 #include <boost/system/system_error.hpp>
 
 #include "zklock/cli/command_support.h"
-#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/repeat_plan.h"
 #include "zklock/cli/core/text.h"
@@ -111,7 +110,6 @@ int elect(const ElectOptions& options) {
 
 Action declare_elect(CLI::App& options) {
   const auto to = std::make_shared<ElectOptions>();
-  to->run.name = "elect";
   to->run.default_session_timeout = std::chrono::seconds(15);
   options.add_option("PATH", to->run.path, "Path of the election")->required()->type_name("");
   declare_option(options, "--proclaim", "TEXT", "Value that observers of the election receive",

@@ -173,4 +173,12 @@ LockFunction make_candidacy(Client& client, const std::string& path, const std::
   };
 }
 
+bool is_settled(Client& client, Deadline deadline) {
+  try {
+    return client.is_connected() && client.flush(deadline);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace zklock::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -68,6 +69,12 @@ class HeldLock {
 using LockHandler = std::function<void(HeldLock, std::exception_ptr)>;
 /// Acquires one lock. The object owns what it acquires.
 using LockFunction = std::function<void(Deadline, std::stop_token, LockHandler)>;
+
+/// How long a command waits at its end for is_settled().
+inline constexpr std::chrono::seconds kReleaseTimeout{5};
+/// Blocks until the ensemble has confirmed the release, or the withdrawal from the queue. Returns
+/// false if it does not do so before the deadline, or if there is no connection.
+[[nodiscard]] bool is_settled(Client& client, Deadline deadline);
 
 /// Which lock a command acquires.
 ///

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "zklock/cli/command_support.h"
-#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/text.h"
@@ -196,12 +195,11 @@ Action declare_hold(CLI::App& options) {
       "Holds until INT, TERM, HUP or QUIT. A program that works under this hold must end when "
       "zklock ends. Use `zklock run` if you can.");
   const auto to = std::make_shared<HoldOptions>();
-  to->lock.name = "hold";
   declare_lock_options(options, to->lock);
   declare_option(options, "--ready-fd", "N", "Write a line to descriptor N when it holds",
                  [to](const auto& text) { to->ready_fd = ready_descriptor(text); });
   return {&to->lock.path, [to](const Invocation& invocation) {
-            check_lock_options(to->lock, invocation.settings);
+            check_lock_options(to->lock, invocation);
             return std::make_unique<Holding>(*to)->go();
           }};
 }

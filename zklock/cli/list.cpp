@@ -59,8 +59,9 @@ int list_contenders(const Settings& settings, const RowFilter& filter, const Sna
                                      : "no lock here, and none in the levels below that were read");
 }
 
-int list_locks(const Settings& settings, const ListOptions& options, const Snapshot& snapshot) {
-  report_unread("ls " + options.path, snapshot);
+int list_locks(const Invocation& invocation, const ListOptions& options, const Snapshot& snapshot) {
+  const Settings& settings = invocation.settings;
+  report_unread(invocation, snapshot);
   if (snapshot.locks.empty()) refuse_empty(snapshot);
   auto rows = lock_rows(snapshot.locks, options.filter, options.order, snapshot.as_of);
   const std::size_t count = rows.size();
@@ -73,8 +74,8 @@ int list_locks(const Settings& settings, const ListOptions& options, const Snaps
   return 0;
 }
 
-int list(const Settings& settings, const ListOptions& options) {
-  const auto client = view_client(settings, "zklock ls");
+int list(const Invocation& invocation, const ListOptions& options) {
+  const auto client = view_client(invocation.settings);
   SurveyOptions limits;
   limits.max_waiting = options.all ? std::numeric_limits<std::size_t>::max() : kMostDescribed;
   limits.max_holders = limits.max_waiting;
@@ -82,11 +83,10 @@ int list(const Settings& settings, const ListOptions& options) {
     SurveyOptions one = limits;
     one.max_depth = 0;
     const Snapshot snapshot = read_snapshot(*client, options.path, one);
-    if (!snapshot.locks.empty()) return list_contenders(settings, options.filter, snapshot);
+    if (!snapshot.locks.empty())
+      return list_contenders(invocation.settings, options.filter, snapshot);
   }
-  return list_locks(
-      settings, options,
-      read_with_progress(*client, settings, "ls " + options.path, options.path, limits));
+  return list_locks(invocation, options, read_snapshot(invocation, *client, options.path, limits));
 }
 
 }  // namespace
@@ -103,8 +103,7 @@ Action declare_list(CLI::App& options) {
                  [given](const auto& text) { given->filter.held_over = parse_duration(text); });
   options.add_option("--host", given->filter.host, "Only locks with a contender of that host")
       ->type_name("HOST");
-  return {&given->path,
-          [given](const Invocation& invocation) { return list(invocation.settings, *given); }};
+  return {&given->path, [given](const Invocation& invocation) { return list(invocation, *given); }};
 }
 
 }  // namespace zklock::cli

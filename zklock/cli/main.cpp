@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "zklock/cli/command.h"
-#include "zklock/cli/command_text.h"
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/error.h"

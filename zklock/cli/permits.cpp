@@ -72,7 +72,7 @@ int permits(const Settings& settings, const PermitOptions& options) {
   if (options.create && !changes) {
     throw Failure(ExitCode::kUsage, "--create needs --set or --add");
   }
-  const auto client = view_client(settings, "zklock permits");
+  const auto client = view_client(settings);
   SurveyedLock lock = read_semaphore(*client, options.path);
   std::optional<int> count = lock.permits;
   if (!has_fixed_total(lock)) {

@@ -222,7 +222,7 @@ int end_with(const Settings& settings, const Outcome& outcome) {
 int release(const Settings& settings, ReleaseOptions options) {
   check_options(options);
   options.node = node_of(options);
-  const auto client = view_client(settings, "zklock release");
+  const auto client = view_client(settings);
   const auto begin = LeaseClock::now();
   const Found found = find_targets(*client, options);
   const auto& targets = found.targets;

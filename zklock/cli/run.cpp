@@ -7,10 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#include "zklock/cli/command_text.h"
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
-#include "zklock/cli/io/scarce_resources.h"
 #include "zklock/cli/io/standard_streams.h"
 
 namespace zklock::cli {
@@ -29,8 +28,7 @@ constexpr milliseconds kWhileConnecting{20};
 }  // namespace
 
 ClientOptions run_client_options(const RunOptions& options) {
-  check_threads();
-  ClientOptions client = client_options(options.settings, "zklock " + options.name);
+  ClientOptions client = client_options(options.settings);
   if (!options.settings.session_timeout) {
     Duration timeout = options.default_session_timeout;
     if (options.grace) timeout = std::max(timeout, *options.grace * 4);

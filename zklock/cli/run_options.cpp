@@ -131,7 +131,7 @@ std::string held_with(const std::string& held, const std::string& hosts, const s
          ' ' + line;
 }
 
-void check_lock_options(RunOptions& options, const Settings& settings) {
+void check_lock_options(RunOptions& options, const Invocation& invocation) {
   LockChoice& lock = options.lock;
   refuse_together("-s", lock.shared, "-x", options.exclusive);
   refuse_together("-s", lock.shared, "-k", lock.permits.has_value());
@@ -141,15 +141,16 @@ void check_lock_options(RunOptions& options, const Settings& settings) {
   refuse_together("-k", lock.permits.has_value(), "--weight", lock.weight.has_value());
   refuse_together("-k", lock.permits.has_value(), "--lock-delay", lock.lock_delay.has_value());
   refuse_together("-n", options.nonblock, "-w", options.wait.has_value());
-  options.settings = settings;
+  options.settings = invocation.settings;
+  options.place = invocation.place;
   lock.note = options.note.value_or("");
   options.kind = kind_of(lock);
   const char* const held = std::getenv("ZKLOCK_HELD");
-  options.held = held_with(held != nullptr ? held : "", settings.hosts, options.path);
+  options.held = held_with(held != nullptr ? held : "", options.settings.hosts, options.path);
 }
 
 void check_options(RunOptions& options, const Invocation& invocation) {
-  check_lock_options(options, invocation.settings);
+  check_lock_options(options, invocation);
   options.command = invocation.program;
   if (!options.shell_command.empty()) {
     refuse_together("-c", true, "a command", !options.command.empty());

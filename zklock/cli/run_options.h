@@ -19,7 +19,6 @@ namespace zklock::cli {
 
 /// The options of `zklock run`. Those of `zklock elect` and `zklock hold`, too.
 struct RunOptions {
-  std::string name = "run";  ///< of the command of zklock
   std::string path = {};
   LockChoice lock = {};
   std::optional<std::string> note = {};  ///< as given, and may be empty
@@ -34,6 +33,7 @@ struct RunOptions {
   Duration default_session_timeout = std::chrono::seconds(30);
   // Set by the functions below.
   Settings settings = {};
+  std::string place = {};                 ///< of the Invocation
   std::string kind = {};                  ///< of the lock, for the report
   std::vector<std::string> command = {};  ///< arguments of the program, with its name
   std::string program = {};               ///< its path
@@ -42,7 +42,7 @@ struct RunOptions {
 
 /// Writes a line about the command to the standard error output. Any thread may call it.
 inline void say(const RunOptions& options, const std::string& text) {
-  say(options.name + ' ' + options.path, text);
+  say(options.place, text);
 }
 
 /// Declares the options that choose a lock, and say how long to wait for it.
@@ -54,7 +54,7 @@ void declare_program(CLI::App& options, RunOptions& to, const char* report);
 void declare_note(CLI::App& options, RunOptions& to);
 
 /// Checks the options of the lock, and refuses a path that is in ZKLOCK_HELD. Throws: Failure.
-void check_lock_options(RunOptions& options, const Settings& settings);
+void check_lock_options(RunOptions& options, const Invocation& invocation);
 /// Checks all options. Finds the program, and refuses a run within a run of one path.
 /// Throws: Failure.
 void check_options(RunOptions& options, const Invocation& invocation);

@@ -5,6 +5,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "zklock/cli/command_support.h"
+#include "zklock/cli/core/text.h"
+#include "zklock/health.h"
+
 namespace zklock::cli {
 
 namespace {
@@ -126,6 +130,43 @@ std::string loss_text(const RunFacts& facts, Instant now) {
     text += "; another contender may have held before that";
   }
   return text;
+}
+
+std::string connection_problem(const Client& client) {
+  for (const HealthProblem& problem : client.health().problems) {
+    if (problem.kind != HealthProblem::Kind::disconnected) continue;
+    // The text is "no connection for 2 s: the cause".
+    const auto colon = problem.text.find(": ");
+    if (colon != std::string::npos) return without_api_names(problem.text.substr(colon));
+  }
+  return {};
+}
+
+std::string blocker_text(const LockState& state, const LockChoice& lock) {
+  if (state.is_free() && !state.lock_delay) return {};
+  if (!state.holders.empty() || state.lock_delay) return display_text(to_string(state));
+  // to_string() says only that the lock is not held.
+  const bool is_shared_count = lock.permits && !lock.of;
+  return std::string(is_shared_count ? "no permit is held; the stored count may be too low"
+                                     : "the last holder has just released") +
+         "; " + counted(state.waiting, "waits", "wait");
+}
+
+std::string blocker_text(const Hold& refused, const LockChoice& lock) {
+  return blocker_text(refused.blocked_by(std::chrono::seconds(1)), lock);
+}
+
+std::string not_acquired_text(const std::optional<Duration>& wait, const std::string& blocker) {
+  std::string text = "not acquired";
+  if (wait) text += " in " + text_of(*wait);
+  if (!blocker.empty()) text += ": " + blocker;
+  return text;
+}
+
+std::string unconfirmed_text(Duration session_timeout) {
+  return "the release is not confirmed: the lock becomes free when the session ends, at the latest "
+         "in " +
+         text_of(session_timeout);
 }
 
 }  // namespace zklock::cli

@@ -10,6 +10,10 @@
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/run_fsm.h"
+#include "zklock/cli/held_lock.h"
+#include "zklock/client.h"
+#include "zklock/hold.h"
+#include "zklock/lock_state.h"
 
 namespace zklock::cli {
 
@@ -51,6 +55,22 @@ struct RunFacts {
 /// Returns the last line of a run whose command was ended for the sake of the lock, or whose lock
 /// was lost. Returns an empty text for every other run.
 [[nodiscard]] std::string loss_text(const RunFacts& facts, Instant now);
+
+/// Returns why the client has no connection: ": 127.0.0.1:1 refused the connection". Returns an
+/// empty text if that is unknown.
+[[nodiscard]] std::string connection_problem(const Client& client);
+
+/// Returns the state of the lock that `refused` could not acquire, for people: "held by db7 pid 812
+/// (billing); 3 wait". Returns an empty text if no server answers. Blocks for a second at most.
+[[nodiscard]] std::string blocker_text(const Hold& refused, const LockChoice& lock);
+/// Returns the same for a known state; an empty text if the lock is free.
+[[nodiscard]] std::string blocker_text(const LockState& state, const LockChoice& lock);
+/// Returns the line for a lock that was not acquired: "not acquired in 30 s: held by ...". `wait`:
+/// the time limit, if there was one. `blocker`: the result of blocker_text().
+[[nodiscard]] std::string not_acquired_text(const std::optional<Duration>& wait,
+                                            const std::string& blocker);
+/// Returns the line for a release that is_settled() did not confirm.
+[[nodiscard]] std::string unconfirmed_text(Duration session_timeout);
 
 /// The names of the cause of a loss.
 struct LossNames {

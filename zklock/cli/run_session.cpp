@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "zklock/cli/command_support.h"
-#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
@@ -38,7 +37,7 @@ GuardedCommand guarded_command(const RunOptions& options, const SignalReader& si
   command.in_own_group = !shares_terminal;
   command.is_repeated = is_repeated;
   command.said_if_killed =
-      "zklock: " + options.name + ' ' + display_text(options.path) +
+      "zklock: " + display_text(options.place) +
       ": zklock was killed, so the command was ended; the lock becomes free when the session ends";
   return command;
 }

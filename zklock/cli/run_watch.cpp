@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "zklock/cli/command_text.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/run.h"
 

@@ -91,7 +91,7 @@ int serve(const Settings& settings, const ServeOptions& options) {
   const auto interval = std::chrono::duration_cast<milliseconds>(options.interval);
   const auto listen = parse_endpoint(options.listen);
   for (const std::string& name : options.allowed_hosts) check_host(name);
-  Client client(client_options(settings, "zklock serve"));
+  Client client(client_options(settings));
   asio::io_context io(1);
   LiveSite site(options.root, interval, [&client] { return client.is_connected(); });
   const auto now = [] { return std::chrono::system_clock::now(); };

@@ -6,9 +6,12 @@
 #include <exception>
 #include <vector>
 
-#include "zklock/cli/command_text.h"
+#include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/text.h"
 #include "zklock/cli/io/events.h"
+#include "zklock/cli/io/standard_streams.h"
 #include "zklock/deadline.h"
 #include "zklock/error.h"
 #include "zklock/lease_clock.h"
@@ -16,6 +19,9 @@
 namespace zklock::cli {
 
 namespace {
+
+/// Receives what was read until now. May be empty.
+using OnProgress = std::function<void(const Snapshot&)>;
 
 constexpr std::size_t kPageSize = 1'000;
 /// Longer than the connection timeout of a view. Otherwise a missing server would not be noticed.
@@ -55,10 +61,8 @@ std::vector<LockCycle> confirm(Client& client, std::vector<LockCycle> found, Sur
   return confirmed_cycles(std::move(found), second.locks);
 }
 
-}  // namespace
-
-Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOptions& options,
-                       const std::stop_token& stop, const OnProgress& on_progress) {
+Snapshot read_all(Client& client, const std::string& root, const SurveyOptions& options,
+                  const std::stop_token& stop, const OnProgress& on_progress) {
   Snapshot snapshot;
   snapshot.root = root;
   snapshot.as_of = std::chrono::system_clock::now();
@@ -69,6 +73,41 @@ Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOpti
   snapshot.duration =
       std::chrono::duration_cast<std::chrono::milliseconds>(LeaseClock::now() - begin);
   return snapshot;
+}
+
+}  // namespace
+
+Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOptions& options,
+                       const std::stop_token& stop) {
+  return read_all(client, root, options, stop, {});
+}
+
+Snapshot read_snapshot(const Invocation& invocation, Client& client, const std::string& root,
+                       const SurveyOptions& options) {
+  if (invocation.settings.quiet) return read_snapshot(client, root, options);
+  return read_all(client, root, options, {}, [&](const Snapshot& snapshot) {
+    say(invocation.place, counted(snapshot.visited, "path") + " read, with " +
+                              counted(snapshot.locks.size(), "lock") + "; at most " +
+                              std::to_string(options.requests_per_second) + " requests a second");
+  });
+}
+
+void report_unread(const Invocation& invocation, const Snapshot& snapshot) {
+  if (snapshot.unread() == 0) return;
+  say(invocation.place, counted(snapshot.unread(), "path") +
+                            " not read: " + std::to_string(snapshot.unreadable.size()) +
+                            " without READ permission, " +
+                            std::to_string(snapshot.too_deep.size()) + " too deep");
+}
+
+void check_root(const Snapshot& snapshot) {
+  if (!snapshot.has_root()) {
+    throw Failure(ExitCode::kData, snapshot.root == "/" ? "the chroot of HOSTS does not exist"
+                                                        : "the path does not exist");
+  }
+  const bool is_unreadable = snapshot.locks.empty() && snapshot.unreadable.size() == 1 &&
+                             snapshot.unreadable.front() == snapshot.root;
+  if (is_unreadable) throw Failure(ExitCode::kNoPermission, "no READ permission");
 }
 
 SurveyThread::SurveyThread(Client& client, Plan plan, OnSnapshot on_snapshot, OnError on_error)

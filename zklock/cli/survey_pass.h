@@ -10,24 +10,29 @@
 #include <string>
 #include <thread>
 
+#include "zklock/cli/command.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/client.h"
 #include "zklock/survey.h"
 
 namespace zklock::cli {
 
-/// Receives what was read until now.
-using OnProgress = std::function<void(const Snapshot&)>;
-
 /// Reads all locks at and below a root, and searches them for cycles. Reads the paths of each
 /// certain cycle a second time: see confirmed_cycles(). The rate limit is that of all reads
 /// together.
-///
-/// Calls `on_progress` about every ten seconds. After a stop of the token, the pause between two
-/// paths ends at once. To end a pass that waits for a reply, close the client.
-/// Throws: Error, as Survey does.
+/// After a stop of the token, the pause between two paths ends at once. To end a pass that waits for
+/// a reply, close the client. Throws: Error, as Survey does.
 Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOptions& options,
-                       const std::stop_token& stop = {}, const OnProgress& on_progress = {});
+                       const std::stop_token& stop = {});
+/// Does the same for a command. If that takes long, says on the standard error output how far it
+/// is, unless -q is given.
+Snapshot read_snapshot(const Invocation& invocation, Client& client, const std::string& root,
+                       const SurveyOptions& options);
+
+/// Throws: Failure if the root of the snapshot does not exist, or is not readable.
+void check_root(const Snapshot& snapshot);
+/// Says on the standard error output how many paths the snapshot lacks, if any.
+void report_unread(const Invocation& invocation, const Snapshot& snapshot);
 
 /// Reads all locks below a path again and again, on a thread of its own. Between two passes it
 /// pauses for at least half the duration of the last one. The destructor closes the client, which

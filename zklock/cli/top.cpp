@@ -40,13 +40,14 @@ WallTime wall_now() {
 }
 
 /// Without a terminal: one pass.
-int print_once(Client& client, const Settings& settings, const TopOptions& options,
+int print_once(const Invocation& invocation, const TopOptions& options,
                const SurveyOptions& limits) {
-  const std::string place = "top " + options.root;
-  const Snapshot snapshot = read_with_progress(client, settings, place, options.root, limits);
+  const auto client = view_client(invocation.settings);
+  const Snapshot snapshot = read_snapshot(invocation, *client, options.root, limits);
   check_root(snapshot);
-  report_unread(place, snapshot);
-  print_locks(settings, snapshot, lock_rows(snapshot.locks, {}, options.order, snapshot.as_of));
+  report_unread(invocation, snapshot);
+  print_locks(invocation.settings, snapshot,
+              lock_rows(snapshot.locks, {}, options.order, snapshot.as_of));
   return 0;
 }
 
@@ -93,20 +94,17 @@ int run_screen(Client& client, SignalReader& signals, StopSignal& stop,
   }
 }
 
-int top(const Settings& settings, const TopOptions& options) {
+int top(const Invocation& invocation, const TopOptions& options) {
   if (options.interval < std::chrono::milliseconds(100)) refuse("-i must be at least 100ms");
   SurveyOptions limits;
   limits.max_waiting = kMostWaitingShown;
-  const bool is_screen = !settings.json && Terminal::is_there();
+  const bool is_screen = !invocation.settings.json && Terminal::is_there();
   if (is_screen) limits.requests_per_second = kRateOfScreen;
   if (options.rate) limits.requests_per_second = *options.rate;
-  if (!is_screen) {
-    const auto client = view_client(settings, "zklock top");
-    return print_once(*client, settings, options, limits);
-  }
+  if (!is_screen) return print_once(invocation, options, limits);
   SignalReader signals;  // both before the client has threads
   StopSignal stop;
-  const auto client = view_client(settings, "zklock top");
+  const auto client = view_client(invocation.settings);
   const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(options.interval);
   return run_screen(*client, signals, stop, {options.root, limits, interval}, options.order);
 }
@@ -123,8 +121,7 @@ Action declare_top(CLI::App& options) {
                   "Maximum of requests to ZooKeeper a second (500; without a terminal 2000)")
       ->check(CLI::Range(1, 1'000'000));
   declare_sort(options, given->order);
-  return {&given->root,
-          [given](const Invocation& invocation) { return top(invocation.settings, *given); }};
+  return {&given->root, [given](const Invocation& invocation) { return top(invocation, *given); }};
 }
 
 }  // namespace zklock::cli

@@ -94,7 +94,7 @@ class ChangePrinter {
 
 int watch(const Settings& settings, const std::string& path) {
   SignalReader signals;  // before the client has threads
-  const auto client = view_client(settings, "zklock watch");
+  const auto client = view_client(settings);
   ChangePrinter printer(path, settings.json);
   const auto connection =
       client->add_listener([&printer](ConnectionState state) { printer.on_connection(state); });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts of the command that come from the library.
-#include "zklock/cli/command_text.h"
-
 #include <chrono>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "zklock/cli/command_support.h"
+#include "zklock/cli/run_report.h"
 #include "zklock/error.h"
 
 namespace zklock::cli {

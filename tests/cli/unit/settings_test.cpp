@@ -39,9 +39,9 @@ class SettingsTest : public ::testing::Test {
     ::chmod(file.c_str(), mode);
     return file;
   }
-  static int code_of(const GlobalOptions& options) {
+  static int code_of(const SettingTexts& options) {
     try {
-      (void)read_settings(options);
+      (void)read_settings({}, options);
       return 0;
     } catch (const Failure& failure) {
       return failure.exit_code();
@@ -53,15 +53,15 @@ class SettingsTest : public ::testing::Test {
 
 TEST_F(SettingsTest, FlagBeatsVariableBeatsFile) {
   write("zklock.conf", "# servers\n hosts = file:1 # here\nsession-timeout=40s\n");
-  GlobalOptions options;
-  EXPECT_EQ(read_settings(options).hosts, "file:1");
-  EXPECT_EQ(read_settings(options).session_timeout, std::chrono::seconds(40));
+  SettingTexts options;
+  EXPECT_EQ(read_settings({}, options).hosts, "file:1");
+  EXPECT_EQ(read_settings({}, options).session_timeout, std::chrono::seconds(40));
   ::setenv("ZKLOCK_HOSTS", "variable:1", 1);
   ::setenv("ZKLOCK_SESSION_TIMEOUT", "20s", 1);
-  EXPECT_EQ(read_settings(options).hosts, "variable:1");
-  EXPECT_EQ(read_settings(options).session_timeout, std::chrono::seconds(20));
-  options.hosts = "flag:1";
-  EXPECT_EQ(read_settings(options).hosts, "flag:1");
+  EXPECT_EQ(read_settings({}, options).hosts, "variable:1");
+  EXPECT_EQ(read_settings({}, options).session_timeout, std::chrono::seconds(20));
+  options["hosts"] = "flag:1";
+  EXPECT_EQ(read_settings({}, options).hosts, "flag:1");
 }
 
 TEST_F(SettingsTest, NoHosts_AreAUsageError) {
@@ -69,44 +69,44 @@ TEST_F(SettingsTest, NoHosts_AreAUsageError) {
 }
 
 TEST_F(SettingsTest, WrongFile_IsRefusedWithItsLine) {
-  GlobalOptions options;
-  options.config = write("a.conf", "hosts=h:1\n\nhost=x\n");
+  SettingTexts options;
+  options["config"] = write("a.conf", "hosts=h:1\n\nhost=x\n");
   try {
-    (void)read_settings(options);
+    (void)read_settings({}, options);
     FAIL();
   } catch (const Failure& failure) {
     EXPECT_EQ(failure.exit_code(), ExitCode::kConfiguration);
-    EXPECT_EQ(failure.what(), options.config + ":3: unknown key \"host\"");
+    EXPECT_EQ(failure.what(), options["config"] + ":3: unknown key \"host\"");
   }
-  options.config = folder_ + "/missing";
+  options["config"] = folder_ + "/missing";
   EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
 }
 
 TEST_F(SettingsTest, ReadableSecret_IsRefused) {
-  GlobalOptions options;
-  options.hosts = "h:1";
-  options.digest_file = write("digest", "user:pass:word\n");
-  const auto digest = read_settings(options).digest;
+  SettingTexts options;
+  options["hosts"] = "h:1";
+  options["digest-file"] = write("digest", "user:pass:word\n");
+  const auto digest = read_settings({}, options).digest;
   ASSERT_TRUE(digest);
   EXPECT_EQ(digest->user, "user");
   EXPECT_EQ(digest->password, "pass:word");
   for (const mode_t mode : {0640U, 0604U, 0610U}) {
-    options.digest_file = write("digest", "user:password\n", mode);
+    options["digest-file"] = write("digest", "user:password\n", mode);
     EXPECT_EQ(code_of(options), ExitCode::kConfiguration) << mode;
   }
-  options.digest_file = folder_;
+  options["digest-file"] = folder_;
   EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
-  options.digest_file = write("empty", "");
+  options["digest-file"] = write("empty", "");
   EXPECT_EQ(code_of(options), ExitCode::kConfiguration);
 }
 
 TEST_F(SettingsTest, BlanksAroundTheDigest_AreDropped) {
-  GlobalOptions options;
-  options.hosts = "h:1";
+  SettingTexts options;
+  options["hosts"] = "h:1";
   for (const char* const text :
        {"user:pass word\r\n", "user:pass word \t\n", " user:pass word\r"}) {
-    options.digest_file = write("digest", text);
-    const auto digest = read_settings(options).digest;
+    options["digest-file"] = write("digest", text);
+    const auto digest = read_settings({}, options).digest;
     ASSERT_TRUE(digest);
     EXPECT_EQ(digest->user, "user") << text;
     EXPECT_EQ(digest->password, "pass word") << text;
