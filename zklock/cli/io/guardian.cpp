@@ -14,25 +14,6 @@
 
 namespace zklock::cli {
 
-namespace {
-
-/// The life of the guardian. An exception ends the process, and so the command: see
-/// PR_SET_PDEATHSIG.
-[[noreturn]] void be_guardian(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
-                              const SharedTime& kill_limit) noexcept {
-  sigset_t all;
-  sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  ::setpgid(0, 0);
-  // Not "zklock...": `pkill zklock` must not end both processes at one moment.
-  ::prctl(PR_SET_NAME, "lock-guardian");
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  GuardianProcess(command, std::move(socket), zklock, kill_limit).run();
-  ::_exit(0);
-}
-
-}  // namespace
-
 Guardian::Guardian(const GuardedCommand& command) : inherited_(children_of(::getpid())) {
   check_process_tree();
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw system_failure("prctl");

@@ -10,13 +10,12 @@
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/io/guardian_link.h"
-#include "zklock/cli/io/guardian_process.h"
 #include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {
 
-/// zklock's side of its guardian; see GuardianProcess. The process of zklock becomes a subreaper,
+/// zklock's side of its guardian; see be_guardian(). The process of zklock becomes a subreaper,
 /// too. So the processes of the command become its children if the guardian dies.
 ///
 /// Thread-safety: one thread. REQUIRES: constructed before the process has a second thread.

@@ -29,13 +29,6 @@ void fill_standard_streams() noexcept {
   }
 }
 
-void replace_standard_input_and_output() noexcept {
-  const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (null.get() < 0) return;
-  ::dup2(null.get(), STDIN_FILENO);
-  ::dup2(null.get(), STDOUT_FILENO);
-}
-
 void write_line(std::string line) noexcept {
   line.resize(line.size() < kLongestLine ? line.size() : kLongestLine);
   line += '\n';

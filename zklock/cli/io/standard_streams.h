@@ -10,9 +10,6 @@ namespace zklock::cli {
 /// closed.
 void fill_standard_streams() noexcept;
 
-/// Replaces the descriptors 0 and 1 of this process by /dev/null.
-void replace_standard_input_and_output() noexcept;
-
 /// Writes the line to the standard error output. Does not block: if the output accepts nothing now,
 /// the line is dropped. A line has at most 4,000 bytes.
 void write_line(std::string line) noexcept;
