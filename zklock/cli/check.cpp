@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +22,7 @@ constexpr std::size_t kMostWaiting = 1'000;  ///< described for cycles
 
 struct CheckOptions {
   std::string root;
-  FindingOptions wanted;
+  std::optional<Duration> held_over;
   std::size_t rate = 2'000;
   Level fail_on = Level::warning;
 };
@@ -39,7 +40,7 @@ int check(const Invocation& invocation, const CheckOptions& options) {
   limits.requests_per_second = options.rate;
   const Snapshot snapshot = read_snapshot(invocation, *client, options.root, limits);
   check_root(snapshot);
-  const auto found = findings(snapshot, options.wanted, std::chrono::system_clock::now());
+  const auto found = findings(snapshot, options.held_over, std::chrono::system_clock::now());
   for (const Finding& each : found) {
     print_line(settings.json ? json::finding(each) : line_of(each));
   }
@@ -61,7 +62,7 @@ Action declare_check(CLI::App& options) {
   const auto given = std::make_shared<CheckOptions>();
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
   declare_option(options, "--held-over", "DUR", "Warn of locks held for that long",
-                 [given](const auto& text) { given->wanted.held_over = parse_duration(text); });
+                 [given](const auto& text) { given->held_over = parse_duration(text); });
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (2000)")
       ->check(CLI::PositiveNumber);
   declare_fail_on(options, given->fail_on);

@@ -218,12 +218,7 @@ Duration option_duration(const char* option, const std::string& text, Duration l
 void declare_sort(CLI::App& options, RowOrder& order) {
   options
       .add_option_function<std::string>(
-          "--sort",
-          [&order](const std::string& name) {
-            order = name == "path"   ? RowOrder::path
-                    : name == "held" ? RowOrder::held
-                                     : RowOrder::waiting;
-          },
+          "--sort", [&order](const std::string& name) { order = row_order(name).value(); },
           "Order of the locks: path, held or waiting")
       ->check(CLI::IsMember({"path", "held", "waiting"}))
       ->type_name("ORDER");

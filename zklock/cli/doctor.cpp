@@ -9,6 +9,9 @@
 #include <string_view>
 
 #include <CLI/CLI.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 
 #include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
@@ -18,7 +21,6 @@
 #include "zklock/cli/core/lock_facts.h"
 #include "zklock/cli/core/server_facts.h"
 #include "zklock/cli/core/text.h"
-#include "zklock/cli/io/four_letter_word.h"
 #include "zklock/cli/io/process_tree.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/mutex.h"
@@ -59,6 +61,47 @@ class Report {
   const Level fail_on_;
   Level worst_ = Level::ok;
 };
+
+/// The answer of a server to a four-letter word.
+struct ServerAnswer {
+  std::string text;     ///< at most 16 KiB
+  std::string problem;  ///< why there is no answer
+  std::string address;  ///< with the port; empty without a connection
+  std::chrono::milliseconds time{0};
+};
+
+/// Sends a word such as "srvr" to "host:port", and reads until the server closes. Blocks for
+/// `limit` at most, after the resolution of the name.
+ServerAnswer four_letter_word(const std::string& host, const std::string& port,
+                              const std::string& word, std::chrono::milliseconds limit) {
+  using boost::asio::ip::tcp;
+  constexpr std::size_t kMostBytes = 16'384;
+  boost::asio::io_context io(1);
+  boost::system::error_code error;
+  const auto addresses = tcp::resolver(io).resolve(host, port, error);
+  if (error) return {.text = {}, .problem = error.message(), .address = {}};
+  ServerAnswer answer;
+  const auto begin = std::chrono::steady_clock::now();
+  tcp::iostream server;
+  server.expires_after(limit);  // for all steps
+  for (const auto& each : addresses) {
+    server.clear();
+    server.connect(each.endpoint());
+    if (!server) continue;
+    answer.address = each.endpoint().address().to_string() + ":" + port;
+    break;
+  }
+  answer.text.resize(kMostBytes);
+  server << word << std::flush;
+  server.read(answer.text.data(), static_cast<std::streamsize>(answer.text.size()));
+  answer.text.resize(static_cast<std::size_t>(server.gcount()));
+  if (answer.text.empty() && server.error() != boost::asio::error::eof) {
+    answer.problem = server.error().message();
+  }
+  answer.time = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - begin);
+  return answer;
+}
 
 void check_servers(const std::string& hosts, Report& report) {
   std::set<std::string> leaders;  // by address: two names can be of one server

@@ -2,18 +2,20 @@
 #include "zklock/cli/run_options.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "zklock/cli/command_support.h"
 #include "zklock/cli/core/text.h"
-#include "zklock/cli/io/program.h"
 
 namespace zklock::cli {
 
@@ -37,6 +39,22 @@ std::string sorted_hosts(const std::string& hosts) {
   std::string sorted;
   for (const std::string& name : names) sorted += (sorted.empty() ? "" : ",") + name;
   return sorted + hosts.substr(chroot);
+}
+
+/// Returns 0 if the file can be executed, else errno.
+int error_of_program(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return errno;
+  if (S_ISDIR(status.st_mode)) return EISDIR;
+  return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;
+}
+
+[[noreturn]] void refuse_program(const std::string& name, int error) {
+  if (error == ENOENT || error == ENOTDIR) {
+    throw Failure(ExitCode::kNotFound, "no such command: " + display_text(name));
+  }
+  throw Failure(ExitCode::kNotExecutable, "not executable: " + display_text(name) + " (" +
+                                              std::generic_category().message(error) + ')');
 }
 
 }  // namespace
@@ -104,6 +122,26 @@ void read_permits(const std::string& text, LockChoice& lock) {
     refuse("-k \"" + display_text(text) + "\" is not valid: write K/N with 1 <= K <= N <= " +
            std::to_string(kMost) + ", or K/shared");
   }
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (const int error = error_of_program(name); error != 0) refuse_program(name, error);
+    return name;
+  }
+  const char* const variable = std::getenv("PATH");
+  const std::string_view path = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
+  int worst = ENOENT;
+  for (std::size_t begin = 0; begin <= path.size() && !name.empty();) {
+    const std::size_t end = std::min(path.find(':', begin), path.size());
+    const std::string_view folder = path.substr(begin, end - begin);
+    std::string candidate = std::string(folder.empty() ? "." : folder) + '/' + name;
+    const int error = error_of_program(candidate);
+    if (error == 0) return candidate;
+    if (error != ENOENT && error != ENOTDIR) worst = error;
+    begin = end + 1;
+  }
+  refuse_program(name, worst);
 }
 
 int parse_signal(const std::string& text) {

@@ -68,6 +68,10 @@ void check_options(RunOptions& options, const Invocation& invocation);
 /// Sets the permits of a lock by "2/5" or "2/shared". Throws: Failure with ExitCode::kUsage.
 void read_permits(const std::string& text, LockChoice& lock);
 
+/// Returns the path of the program that a shell would start for `name`: searched in PATH, unless
+/// the name contains a slash. Throws: Failure with ExitCode::kNotFound or kNotExecutable.
+[[nodiscard]] std::string find_program(const std::string& name);
+
 /// Returns the number of a signal: "TERM", "SIGTERM" or "15". Throws: Failure with
 /// ExitCode::kUsage.
 [[nodiscard]] int parse_signal(const std::string& text);

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "zklock/version.h"
+
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,15 +25,23 @@
 #include "zklock/cli/command_support.h"
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/observed_metrics.h"
+#include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/http_server.h"
 #include "zklock/cli/io/standard_streams.h"
-#include "zklock/cli/live_site.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/client.h"
+#include "zklock/metrics.h"
 #include "zklock/survey.h"
 
 namespace zklock::cli {
+
+/// The text of page.html, from embed.cmake.
+extern const std::string_view kPage;
 
 namespace {
 
@@ -46,6 +60,173 @@ struct ServeOptions {
   std::size_t rate = 1'000;
   Duration interval = std::chrono::seconds(2);
 };
+
+/// The answers of `serve`, from the newest snapshot.
+///
+/// | path       | answer                                                                        |
+/// |------------|-------------------------------------------------------------------------------|
+/// | /          | the page. Its policy permits only its own script and style, by a fresh number |
+/// | /events    | LiveFeed                                                                      |
+/// | /api/locks | JSON, zklock.locks/1; with a query zklock.found/1, or 400 if it is malformed. |
+/// |            | 503 before the end of the first pass                                          |
+/// | /metrics   | observed_metrics()                                                            |
+/// | /healthz   | 200, or 503 if there is no connection or no recent pass                       |
+/// | any other  | 404                                                                           |
+///
+/// Thread-safety: one thread, that of the HTTP server.
+class LiveSite {
+ public:
+  LiveSite(std::string root, std::chrono::milliseconds interval,
+           std::function<bool()> is_connected);
+  LiveSite(const LiveSite&) = delete;
+  LiveSite& operator=(const LiveSite&) = delete;
+
+  HttpAnswer answer(std::string_view path, std::string_view query, WallTime now);
+  /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes
+  /// long.
+  struct Data {
+    std::shared_ptr<const Snapshot> snapshot;
+    CycleMarks marks;
+    LiveFeed::TextsPtr texts;
+    SharedText locks;  ///< /api/locks without a query
+  };
+  static Data data_of(std::shared_ptr<const Snapshot> snapshot);
+  /// Begins a beat, so that the sums of the page fit its locks.
+  void on_data(Data data, WallTime now);
+  /// The last pass failed.
+  void on_error(std::string error);
+  /// Begins a beat of the event streams.
+  void on_beat(WallTime now);
+
+ private:
+  HttpAnswer page() const;
+  HttpAnswer locks(std::string_view query) const;
+  HttpAnswer health(WallTime now) const;
+
+  const std::chrono::milliseconds interval_;
+  const std::function<bool()> is_connected_;
+  LiveFeed feed_;
+  MetricPaths metric_paths_;
+  Data data_;  ///< of the last pass; empty before its end
+  std::string error_;
+};
+
+/// Returns 128 random bits as hexadecimal digits.
+std::string random_text() {
+  std::random_device source;
+  std::string text;
+  for (int i = 0; i < 4; ++i) {
+    std::array<char, 8> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), std::uint32_t{source()}, 16);
+    text.append(8 - static_cast<std::size_t>(end.ptr - digits.data()), '0');
+    text.append(digits.data(), end.ptr);
+  }
+  return text;
+}
+
+std::string replaced(std::string_view text, std::string_view mark, std::string_view by) {
+  std::string result;
+  for (;;) {
+    const auto at = text.find(mark);
+    result += text.substr(0, at);
+    if (at == std::string_view::npos) return result;
+    result += by;
+    text.remove_prefix(at + mark.size());
+  }
+}
+
+LiveSite::LiveSite(std::string root, std::chrono::milliseconds interval,
+                   std::function<bool()> is_connected)
+    : interval_(interval),
+      is_connected_(std::move(is_connected)),
+      feed_(std::move(root), ZKLOCK_VERSION_STRING) {}
+
+HttpAnswer LiveSite::answer(std::string_view path, std::string_view query, WallTime now) {
+  if (path == "/") return page();
+  if (path == "/events") {
+    const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
+    return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
+  }
+  if (path == "/api/locks") return locks(query);
+  if (path == "/metrics") {
+    return {.content_type = std::string(kMetricsContentType),
+            .body = shared(
+                observed_metrics(data_.snapshot.get(), metric_paths_, is_connected_(), now))};
+  }
+  if (path == "/healthz") return health(now);
+  return {.status = 404, .body = shared("no such page\n")};
+}
+
+HttpAnswer LiveSite::page() const {
+  const std::string nonce = random_text();
+  const std::string from_nonce = "'nonce-" + nonce + "'; ";
+  return {.content_type = "text/html; charset=utf-8",
+          .body = shared(replaced(kPage, "@NONCE@", nonce)),
+          .content_security_policy = "default-src 'none'; script-src " + from_nonce + "style-src " +
+                                     from_nonce +
+                                     "connect-src 'self'; img-src data:; base-uri 'none'; "
+                                     "form-action 'none'; frame-ancestors 'none'"};
+}
+
+HttpAnswer LiveSite::locks(std::string_view query) const {
+  LockQuery parsed;
+  try {
+    parsed = parse_lock_query(query);
+  } catch (const Failure& failure) {
+    return {.status = 400, .body = shared(std::string(failure.what()) + "\n")};
+  }
+  if (!data_.snapshot) return {.status = 503, .body = shared("the first pass has not ended\n")};
+  if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
+  const Snapshot& snapshot = *data_.snapshot;
+  const FoundLocks found = find_locks(snapshot, data_.marks, parsed, kMostFound, snapshot.as_of);
+  return {.content_type = "application/json",
+          .body = shared(json::found_locks(snapshot, data_.marks, found) + "\n")};
+}
+
+HttpAnswer LiveSite::health(WallTime now) const {
+  const auto fail = [](const std::string& text) {
+    return HttpAnswer{.status = 503, .body = shared(text + "\n")};
+  };
+  if (!is_connected_()) return fail("no connection to ZooKeeper");
+  if (!error_.empty()) return fail("the last pass failed: " + error_);
+  if (!data_.snapshot) return fail("the first pass has not ended");
+  const auto data_age = age(data_.snapshot->as_of, now);
+  if (data_age > 3 * (interval_ + data_.snapshot->duration)) {
+    return fail("the last pass began " + text_of(data_age) + " ago");
+  }
+  return {.body = shared("ok\n")};
+}
+
+LiveSite::Data LiveSite::data_of(std::shared_ptr<const Snapshot> snapshot) {
+  Data data;
+  data.marks = cycle_marks(snapshot->cycles);
+  data.texts = LiveFeed::texts_of(*snapshot, data.marks);
+  data.locks = shared(json::locks(*snapshot, data.marks) + "\n");
+  data.snapshot = std::move(snapshot);
+  return data;
+}
+
+void LiveSite::on_data(Data data, WallTime now) {
+  data_ = std::move(data);
+  metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
+  error_.clear();
+  feed_.on_snapshot(data_.texts);
+  on_beat(now);
+}
+
+void LiveSite::on_error(std::string error) {
+  error_ = std::move(error);
+}
+
+void LiveSite::on_beat(WallTime now) {
+  json::Beat beat;
+  beat.now = now;
+  beat.interval = interval_;
+  beat.connected = is_connected_();
+  beat.error = error_;
+  feed_.on_beat(std::move(beat));
+}
 
 void check_host(const std::string& name) {
   if (name.find_first_of(":/*") == std::string::npos) return;

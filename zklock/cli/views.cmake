@@ -10,7 +10,6 @@ add_library(zklock_cli_views_core STATIC
   core/live_feed.cpp
   core/lock_facts.cpp
   core/lock_rows.cpp
-  core/lock_search.cpp
   core/lock_tables.cpp
   core/observed_metrics.cpp
   core/server_facts.cpp
@@ -22,7 +21,6 @@ target_link_libraries(zklock_cli_views_core
 
 # The HTTP server, and the terminal. Boost.Beast and Boost.Asio have headers only.
 add_library(zklock_cli_views_io STATIC
-  io/four_letter_word.cpp
   io/gzip.cpp
   io/http_rules.cpp
   io/http_server.cpp
@@ -43,7 +41,6 @@ target_sources(zklock_cli_commands PRIVATE
   check.cpp
   doctor.cpp
   list.cpp
-  live_site.cpp
   permits.cpp
   release.cpp
   serve.cpp

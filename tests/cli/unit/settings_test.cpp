@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/io/program.h"
 #include "zklock/cli/run_options.h"
 
 namespace zklock::cli {

@@ -25,9 +25,9 @@ using testing::lock_at;
 const std::string kKazoo = "0123456789abcdef0123456789abcdef__lock__0000000001";
 const std::string kCurator = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001";
 
-std::string kinds(const Snapshot& snapshot, const FindingOptions& options = {}) {
+std::string kinds(const Snapshot& snapshot, const std::optional<Duration>& held_over = {}) {
   std::string text;
-  for (const Finding& each : findings(snapshot, options, kNow)) {
+  for (const Finding& each : findings(snapshot, held_over, kNow)) {
     text += std::string(each.kind) + " ";
   }
   return text;
@@ -40,7 +40,7 @@ Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
 }
 
 TEST(Findings, SoundLock_HasNone) {
-  EXPECT_EQ(kinds(snapshot_of({busy_lock("/a")}), {.held_over = 61s}), "");
+  EXPECT_EQ(kinds(snapshot_of({busy_lock("/a")}), 61s), "");
   EXPECT_EQ(worst_of({}), Level::ok);
   EXPECT_EQ(exit_code_of(Level::ok), 0);
   EXPECT_EQ(exit_code_of(Level::notice), 0);
@@ -67,7 +67,7 @@ TEST(Findings, CertainCycle_IsTheFirstFailure) {
 
 TEST(Findings, HeldOver_SaysWhatIsKnown) {
   const auto text = [](const SurveyedLock& lock) {
-    const auto found = findings(snapshot_of({lock}), {.held_over = 60s}, kNow);
+    const auto found = findings(snapshot_of({lock}), 60s, kNow);
     return found.empty() ? std::string() : found.front().text;
   };
   auto lock = busy_lock("/a");

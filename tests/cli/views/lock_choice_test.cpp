@@ -58,10 +58,8 @@ CycleMarks marks_of(const Paths& certain, const Paths& possible = {}) {
 Paths chosen(const std::vector<SurveyedLock>& locks, std::size_t most,
              const CycleMarks& marks = {}) {
   Paths paths;
-  for (const auto position :
-       most_important(locks, marks, all_positions(locks.size()), most, kNow)) {
-    paths.push_back(locks.at(position).path);
-  }
+  const LockRows all = lock_rows(locks, {}, RowOrder::path, kNow);
+  for (const auto* row : most_important(all, marks, most, kNow)) paths.push_back(row->path);
   return paths;
 }
 
@@ -124,9 +122,10 @@ TEST(LockChoice, LongLeadership_DoesNotHideAHold) {
   EXPECT_EQ(chosen(locks, 2), (Paths{"/a", "/z"}));
 }
 
-TEST(LockChoice, OtherCandidates_AreIgnored) {
+TEST(LockChoice, OtherLocks_AreIgnored) {
   const std::vector locks{held_for("/a", 9h), held_for("/b", 1s), held_for("/c", 1h)};
-  EXPECT_EQ(most_important(locks, marks_of({"/a"}), {1, 2}, 1, kNow), std::vector<std::size_t>{2});
+  const LockRows rows{&locks[1], &locks[2]};
+  EXPECT_EQ(most_important(rows, marks_of({"/a"}), 1, kNow), LockRows{&locks[2]});
 }
 
 }  // namespace

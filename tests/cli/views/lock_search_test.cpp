@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/lock_search.h"
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -13,6 +11,7 @@
 #include "locks.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_rows.h"
 
 namespace zklock::cli {
 namespace {

@@ -71,12 +71,12 @@ void check_sequence(const SurveyedLock& lock, std::vector<Finding>& found) {
                      ", and the counter ends at 2147483647; delete the path when it is free"));
 }
 
-void check_hold(const SurveyedLock& lock, const FindingOptions& options, WallTime now,
+void check_hold(const SurveyedLock& lock, const std::optional<Duration>& held_over, WallTime now,
                 std::vector<Finding>& found) {
-  if (!options.held_over) return;
+  if (!held_over) return;
   for (const Participant& holder : lock.state.holders) {
     const auto held = alert_age(holder, now);
-    if (!held || *held < *options.held_over) continue;
+    if (!held || *held < *held_over) continue;
     const char* const known =
         holder.held_since ? " holds for " : " holds, and is in the queue for ";
     found.push_back(
@@ -152,13 +152,13 @@ int exit_code_of(Level worst, Level least) noexcept {
   return worst == Level::failure ? 2 : 1;
 }
 
-std::vector<Finding> findings(const Snapshot& snapshot, const FindingOptions& options,
+std::vector<Finding> findings(const Snapshot& snapshot, const std::optional<Duration>& held_over,
                               WallTime now) {
   std::vector<Finding> found;
   for (const LockCycle& cycle : snapshot.cycles) found.push_back(cycle_finding(cycle));
   for (const SurveyedLock& lock : snapshot.locks) {
     check_sequence(lock, found);
-    check_hold(lock, options, now, found);
+    check_hold(lock, held_over, now, found);
     check_libraries(lock, found);
     check_children(lock, found);
   }

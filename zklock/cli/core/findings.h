@@ -32,11 +32,8 @@ struct Finding {
   std::vector<std::pair<std::string, Participant>> participants = {};
 };
 
-struct FindingOptions {
-  std::optional<Duration> held_over;
-};
-
 /// Returns what is wrong with the locks of a snapshot, the most important findings first.
+/// `held_over`: the age from which a hold is too long.
 ///
 /// | kind             | level    | condition                                                     |
 /// |------------------|----------|---------------------------------------------------------------|
@@ -44,7 +41,7 @@ struct FindingOptions {
 /// | possible_cycle   | warning  | any other cycle                                               |
 /// | sequence_wear    | failure  | next sequence number of at least 1,900,000,000                |
 /// |                  | warning  | at least 1,000,000,000                                        |
-/// | held_long        | warning  | alert_age() is FindingOptions::held_over or longer            |
+/// | held_long        | warning  | alert_age() is `held_over` or longer                          |
 /// | mixed_libraries  | warning  | contenders of libraries that may not wait for each other      |
 /// | other_children   | warning  | children that are no contenders                               |
 /// | unreadable       | warning  | no READ permission: not checked                               |
@@ -52,7 +49,7 @@ struct FindingOptions {
 /// | empty            | notice   | znodes without children and data that are older than a day    |
 ///
 /// Pure.
-std::vector<Finding> findings(const Snapshot& snapshot, const FindingOptions& options,
+std::vector<Finding> findings(const Snapshot& snapshot, const std::optional<Duration>& held_over,
                               WallTime now);
 /// Returns the highest level; ok if there is no finding.
 Level worst_of(std::span<const Finding> findings) noexcept;

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "zklock/cli/core/findings.h"
-#include "zklock/cli/core/lock_search.h"
+#include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/survey.h"
 

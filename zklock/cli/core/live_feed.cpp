@@ -40,17 +40,16 @@ LiveFeed::LiveFeed(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}
 
 LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const CycleMarks& marks) {
-  const auto shown = most_important(snapshot.locks, marks, all_positions(snapshot.locks.size()),
-                                    kMostLocks, snapshot.as_of);
+  const LockRows all = lock_rows(snapshot.locks, {}, RowOrder::path, snapshot.as_of);
+  const LockRows shown = most_important(all, marks, kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
   texts->as_of = snapshot.as_of;
   texts->duration = snapshot.duration;
   texts->totals = totals_of(snapshot);
   texts->unread = snapshot.unread();
   texts->locks.reserve(shown.size());
-  for (const std::size_t position : shown) {
-    const SurveyedLock& lock = snapshot.locks[position];
-    texts->locks.push_back({lock.path, json::lock_fields(lock, mark_of(marks, lock.path))});
+  for (const SurveyedLock* const lock : shown) {
+    texts->locks.push_back({lock->path, json::lock_fields(*lock, mark_of(marks, lock->path))});
   }
   return texts;
 }

@@ -51,7 +51,7 @@ void TopView::on_problem(std::string text) {
   problem_ = std::move(text);
 }
 
-std::vector<const SurveyedLock*> TopView::rows(WallTime now) const {
+LockRows TopView::rows(WallTime now) const {
   if (!snapshot_) return {};
   return lock_rows(snapshot_->locks, {.text = filter_}, order_, now);
 }
@@ -139,9 +139,8 @@ std::vector<std::string> TopView::list_lines(std::size_t width, std::size_t heig
   first_row_ = std::min({first_row_, at, all.size() - 1});
   if (at >= first_row_ + page_) first_row_ = at + 1 - page_;
   const auto count = std::min(page_, all.size() - first_row_);
-  const std::vector<const SurveyedLock*> shown(
-      all.begin() + static_cast<std::ptrdiff_t>(first_row_),
-      all.begin() + static_cast<std::ptrdiff_t>(first_row_ + count));
+  const LockRows shown(all.begin() + static_cast<std::ptrdiff_t>(first_row_),
+                       all.begin() + static_cast<std::ptrdiff_t>(first_row_ + count));
   const std::size_t table_width = width - std::min(width, kMarkWidth);
   const CycleMarks marks = cycle_marks(snapshot_->cycles);
   std::size_t row = 0;  // of the table: 0 is that of the titles

@@ -54,7 +54,7 @@ class TopView {
  private:
   enum class State { list, filter, lock };
 
-  std::vector<const SurveyedLock*> rows(WallTime now) const;
+  LockRows rows(WallTime now) const;
   void move(int step, WallTime now);
   Effect on_filter_key(const Key& key);
   std::string title(std::size_t count, WallTime now) const;
