@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "zklock/cli/command_support.h"
@@ -39,23 +40,11 @@ ClientOptions run_client_options(const RunOptions& options) {
   return client;
 }
 
-void LossGate::pass() {
-  tasks_.post([] {});
-  if (std::this_thread::get_id() != main_) is_open_.wait(false);
-}
-
-void LossGate::open() {
-  is_open_ = true;
-  is_open_.notify_all();
-}
-
 Run::Run(const RunOptions& options, RunParts parts, LockFunction acquire)
-    : options_(options), parts_(std::move(parts)), acquire_(std::move(acquire)) {
-  facts_.path = options.path;
-  facts_.kind = options.kind;
-  facts_.note = options.lock.note;
-  facts_.command = options.command;
-  facts_.max_hold = options.lock.max_hold;
+    : options_(options),
+      parts_(std::move(parts)),
+      acquire_(std::move(acquire)),
+      facts_{.options = options} {
   facts_.queued_at = LeaseClock::now();
   Duration limit = kConnectionTimeout;
   if (options.wait) limit = std::clamp<Duration>(*options.wait, kShortestConnect, limit);
@@ -65,15 +54,17 @@ Run::Run(const RunOptions& options, RunParts parts, LockFunction acquire)
 int Run::go() noexcept {
   while (true) {
     turn();
-    if (exits_) return facts_.exit_code;
+    if (fsm_.state() == RunState::ended) {
+      facts_.exit_code = fsm_.exit_code();
+      return facts_.exit_code;
+    }
     waiter_.wait({parts_.guardian.fd(), parts_.signals.fd(), tasks_->fd()}, next_turn());
   }
 }
 
 void Run::turn() {
   while (const auto notice = parts_.guardian.next_notice()) on_notice(*notice);
-  // It may have ended before this run.
-  if (parts_.guardian.has_ended() && !std::exchange(knows_guardian_ended_, true)) {
+  if (parts_.guardian.has_ended()) {
     if (fsm_.state() == RunState::queued || fsm_.state() == RunState::holding) {
       say("zklock's process lock-guardian was killed, so the command is not started");
     }
@@ -91,23 +82,12 @@ void Run::turn() {
 
 Instant Run::next_turn() const {
   const Instant now = LeaseClock::now();
-  if (has_processes()) return plan_->next_look(now, timeout_);
+  if (fsm_.has_processes()) return plan_->next_look(now, timeout_);
   switch (fsm_.state()) {
     case RunState::queued: return acquires_ ? Instant::max() : now + kWhileConnecting;
     case RunState::withdrawing: return withdrawn_at_ + facts_.grace;
     case RunState::holding: return now + timeout_ / 200;
     default: return Instant::max();
-  }
-}
-
-bool Run::has_processes() const noexcept {
-  switch (fsm_.state()) {
-    case RunState::starting:
-    case RunState::running:
-    case RunState::ending:
-    case RunState::sweeping:
-    case RunState::orphaned: return true;
-    default: return false;
   }
 }
 
@@ -133,10 +113,6 @@ void Run::carry_out(const RunEffect& effect) {
       return plan_->on_kill_requested(LeaseClock::now());
     case Kind::kill_guardian: return parts_.guardian.kill_guardian();
     case Kind::release: return release();
-    case Kind::exit:
-      facts_.exit_code = fsm_.exit_code();
-      exits_ = true;
-      return;
   }
 }
 
@@ -238,8 +214,14 @@ void Run::on_acquired(HeldLock hold, const std::exception_ptr& error) {
   plan_.emplace(facts_.grace);
   carry_out(fsm_.on_granted());
   if (fsm_.state() != RunState::holding) return;
-  on_loss_.emplace(hold_.loss_token(), OnLoss{gate_});
-  on_request_.emplace(hold_.release_request_token(), OnRequest{this});
+  on_loss_.emplace(hold_.loss_token(),
+                   [tasks = tasks_, gate = gate_, main = std::this_thread::get_id()] {
+                     tasks->post([] {});
+                     // Otherwise the hold was lost before the command started.
+                     if (std::this_thread::get_id() != main) gate->wait();
+                   });
+  on_request_.emplace(hold_.release_request_token(),
+                      [this] { tasks_->post([this] { on_release_requested(); }); });
 }
 
 void Run::on_not_acquired() {
@@ -275,7 +257,7 @@ void Run::release() {
   }
   if (const std::string text = loss_text(facts_, LeaseClock::now()); !text.empty()) say(text);
   const bool was_valid = hold_.is_valid();
-  gate_->open();
+  gate_->count_down();
   on_loss_.reset();
   on_request_.reset();
   hold_.release();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <exception>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <thread>
 
 #include <signal.h>
 
@@ -23,24 +22,6 @@
 #include "zklock/client_options.h"
 
 namespace zklock::cli {
-
-/// A callback of a hold's loss that does not return before open(). So the client does not delete
-/// the znode while processes of the command run.
-///
-/// Thread-safety: any thread.
-class LossGate {
- public:
-  explicit LossGate(TaskQueue& tasks) : tasks_(tasks) {}
-  /// Wakes the main thread, and blocks until open(). On the main thread it does not block: then the
-  /// hold was lost before the command started.
-  void pass();
-  void open();
-
- private:
-  TaskQueue& tasks_;
-  const std::thread::id main_ = std::this_thread::get_id();
-  std::atomic<bool> is_open_{false};
-};
 
 /// Returns the options of the client for a run. Throws: Failure if the system has no threads for
 /// it.
@@ -77,16 +58,7 @@ class Run {
   const RunFacts& facts() const noexcept { return facts_; }
 
  private:
-  struct OnLoss {
-    std::shared_ptr<LossGate> gate;
-    void operator()() const { gate->pass(); }
-  };
-  struct OnRequest {
-    Run* run;
-    void operator()() const {
-      run->tasks_->post([target = run] { target->on_release_requested(); });
-    }
-  };
+  using Callback = std::stop_callback<std::function<void()>>;
 
   void turn();
   Instant next_turn() const;
@@ -115,7 +87,6 @@ class Run {
   void start();
   void on_not_started(int error);
   void release();
-  bool has_processes() const noexcept;
   bool says() const noexcept { return !options_.settings.quiet; }
   void say(const std::string& text) const { cli::say(options_, text); }
   void say_about_to_be_lost();
@@ -132,16 +103,15 @@ class Run {
   RunFsm fsm_;
   std::optional<EndPlan> plan_;
   HeldLock hold_;
-  std::shared_ptr<LossGate> gate_ = std::make_shared<LossGate>(*tasks_);
-  std::optional<std::stop_callback<OnLoss>> on_loss_;
-  std::optional<std::stop_callback<OnRequest>> on_request_;
+  /// Opened at the release. The callback of a loss waits for it, so the client does not delete the
+  /// znode while processes of the command run.
+  const std::shared_ptr<std::latch> gate_ = std::make_shared<std::latch>(1);
+  std::optional<Callback> on_loss_;
+  std::optional<Callback> on_request_;
   Duration timeout_{};  ///< the last session timeout
-  bool knows_guardian_ended_ = false;
   bool said_lost_ = false;
-  bool said_term_ = false;
   Instant notice_at_{};     ///< of the last notice
   Instant remaining_at_{};  ///< of the last line about processes that remain
-  bool exits_ = false;
   RunFacts facts_;
 };
 

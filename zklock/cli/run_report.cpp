@@ -40,8 +40,9 @@ Json ended_of(const std::optional<int>& status) {
 /// Returns why the lock was lost, or would have been lost. REQUIRES: one of the two.
 LossReason cause_of(const RunFacts& facts) {
   if (facts.loss) return *facts.loss;
-  const bool by_limit = facts.max_hold && facts.granted_at && facts.bound &&
-                        *facts.granted_at + *facts.max_hold < *facts.bound + milliseconds(100);
+  const auto& max_hold = facts.options.lock.max_hold;
+  const bool by_limit = max_hold && facts.granted_at && facts.bound &&
+                        *facts.granted_at + *max_hold < *facts.bound + milliseconds(100);
   return by_limit ? LossReason::max_hold : LossReason::lease_expired;
 }
 
@@ -51,12 +52,12 @@ Json end_reason(const RunFacts& facts) {
 }
 
 Json json_of(const RunFacts& facts) {
-  Json json{{"schema", "zklock.run/1"}, {"path", facts.path}};
+  Json json{{"schema", "zklock.run/1"}, {"path", facts.options.path}};
   json["node"] = text_or_null(facts.node);
   json["token"] = text_or_null(facts.token);
-  json["kind"] = facts.kind;
-  json["note"] = facts.note;
-  json["command"] = facts.command;
+  json["kind"] = facts.options.kind;
+  json["note"] = facts.options.lock.note;
+  json["command"] = facts.options.command;
   json["pid"] = facts.pid ? Json(*facts.pid) : Json(nullptr);
   json["session_timeout_ms"] = milliseconds_of(facts.session_timeout);
   json["grace_ms"] = milliseconds_of(facts.grace);

@@ -4,13 +4,13 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <sys/types.h>
 
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/held_lock.h"
+#include "zklock/cli/run_options.h"
 #include "zklock/client.h"
 #include "zklock/hold.h"
 #include "zklock/lock_state.h"
@@ -19,32 +19,28 @@ namespace zklock::cli {
 
 /// The facts of one run, for its last lines and for the report.
 struct RunFacts {
-  std::string path;
-  std::string kind;
-  std::string note;
-  std::vector<std::string> command;
-  std::string node;
-  std::string token;
+  const RunOptions& options;
+  std::string node = {};
+  std::string token = {};
   Duration session_timeout{};
   Duration grace{};
   Duration lead{};
-  std::optional<Duration> max_hold;
   Instant queued_at{};
-  std::optional<Instant> granted_at;
-  std::optional<std::chrono::system_clock::time_point> started_at;
-  std::optional<Instant> bound;  ///< the last one
-  std::optional<pid_t> pid;
-  std::optional<Instant> term_at;
-  std::optional<Instant> kill_at;
-  std::optional<Duration> kill_delay;  ///< the longest
-  std::optional<Instant> ended_at;
-  std::optional<Instant> swept_at;
-  std::optional<int> status;  ///< of the command, as of waitpid()
-  std::optional<LossReason> loss;
+  std::optional<Instant> granted_at = {};
+  std::optional<std::chrono::system_clock::time_point> started_at = {};
+  std::optional<Instant> bound = {};  ///< the last one
+  std::optional<pid_t> pid = {};
+  std::optional<Instant> term_at = {};
+  std::optional<Instant> kill_at = {};
+  std::optional<Duration> kill_delay = {};  ///< the longest
+  std::optional<Instant> ended_at = {};
+  std::optional<Instant> swept_at = {};
+  std::optional<int> status = {};  ///< of the command, as of waitpid()
+  std::optional<LossReason> loss = {};
   bool ended_for_lock = false;
-  int leftover = 0;                  ///< processes that the command has left
-  std::string blocker;               ///< if the lock was not acquired
-  std::optional<int> ending_signal;  ///< last INT, TERM or QUIT; else HUP
+  int leftover = 0;                       ///< processes that the command has left
+  std::string blocker = {};               ///< if the lock was not acquired
+  std::optional<int> ending_signal = {};  ///< last INT, TERM or QUIT; else HUP
   int exit_code = 0;
 };
 

@@ -70,7 +70,7 @@ void Run::on_stepped(const Notice& notice) {
 }
 
 void Run::say_about_to_be_lost() {
-  if (std::exchange(said_term_, true) || !facts_.bound) return;
+  if (!facts_.bound) return;
   const Duration left = *facts_.bound - LeaseClock::now();
   if (left <= Duration{}) return;  // zklock was stopped meanwhile; release() says the rest
   say("the lock is about to be lost: it is still valid for " + text_of(left) +
@@ -80,7 +80,7 @@ void Run::say_about_to_be_lost() {
 
 void Run::on_signal(const ReceivedSignal& signal) {
   const bool is_hangup = signal.number == SIGHUP;
-  if (is_hangup && parts_.ignores_hangup && !has_processes()) return;
+  if (is_hangup && parts_.ignores_hangup && !fsm_.has_processes()) return;
   // A service that ends can get HUP, too. That does not cancel the end.
   if (ends_wait(signal.number) && !(is_hangup && facts_.ending_signal)) {
     facts_.ending_signal = signal.number;
@@ -108,7 +108,7 @@ void Run::on_release_requested() {
 }
 
 void Run::look_at_hold(Instant now) {
-  if (fsm_.state() != RunState::holding && (!has_processes() || !hold_)) return;
+  if (fsm_.state() != RunState::holding && (!fsm_.has_processes() || !hold_)) return;
   const Instant bound = hold_.valid_until();
   if (!hold_.is_valid()) {
     if (!std::exchange(said_lost_, true)) {
@@ -121,7 +121,7 @@ void Run::look_at_hold(Instant now) {
     timeout_ = timeout;
     facts_.bound = bound;
     plan_->on_bound(bound, timeout);
-    if (has_processes()) parts_.guardian.bound(bound, timeout);
+    if (fsm_.has_processes()) parts_.guardian.bound(bound, timeout);
   }
   if (fsm_.state() != RunState::holding) return;
   Duration needed = plan_->needed_at_start(timeout);
@@ -130,7 +130,7 @@ void Run::look_at_hold(Instant now) {
 }
 
 void Run::step_plan(Instant now) {
-  if (!plan_ || !has_processes()) return;
+  if (!plan_ || !fsm_.has_processes()) return;
   switch (plan_->step(now)) {
     case EndPlan::Step::none: return;
     case EndPlan::Step::term:

@@ -50,6 +50,10 @@ bool RunFsm::has_command() const noexcept {
   return state_ == State::starting || state_ == State::running || state_ == State::ending;
 }
 
+bool RunFsm::has_processes() const noexcept {
+  return has_command() || state_ == State::sweeping || state_ == State::orphaned;
+}
+
 RunEffects RunFsm::release_with(int exit_code) {
   state_ = State::releasing;
   exit_code_ = exit_code;
@@ -70,7 +74,7 @@ RunEffects RunFsm::on_not_granted(int exit_code) {
   if (state_ != State::queued && state_ != State::withdrawing) return {};
   if (!exit_code_) exit_code_ = exit_code;
   state_ = State::ended;
-  return {{Kind::exit}};
+  return {};
 }
 
 RunEffects RunFsm::on_lease_suffices() {
@@ -89,7 +93,7 @@ RunEffects RunFsm::on_signal(int signal) {
     case State::withdrawing:
       if (!ends_wait(signal)) return {};
       state_ = State::ended;
-      return {{Kind::exit}};
+      return {};
     case State::holding:
       if (!ends_wait(signal)) return {};
       return release_with(ExitCode::kSignal + signal);
@@ -182,7 +186,7 @@ RunEffects RunFsm::on_overdue() {
 RunEffects RunFsm::on_released() {
   if (state_ != State::releasing) return {};
   state_ = State::ended;
-  return {{Kind::exit}};
+  return {};
 }
 
 }  // namespace zklock::cli

@@ -69,8 +69,7 @@ struct RunEffect {
     end,            ///< TERM now, KILL after the grace
     kill,           ///< KILL now
     kill_guardian,  ///< the guardian does not work: kill it
-    release,        ///< release the lock
-    exit            ///< exit with exit_code()
+    release         ///< release the lock
   };
   Kind kind;
   int signal = 0;
@@ -102,6 +101,8 @@ class RunFsm {
   /// Returns whether the command was ended for the sake of the lock.
   bool ended_for_lock() const noexcept { return ended_for_lock_; }
   std::optional<LossReason> loss() const noexcept { return loss_; }
+  /// Returns whether processes of the command can run.
+  bool has_processes() const noexcept;
 
   RunEffects on_granted();
   /// The acquire has ended without a hold.
