@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <signal.h>
 #include <unistd.h>
 
 #include "zklock/cli/command_support.h"
@@ -51,17 +52,8 @@ int print_once(const Invocation& invocation, const TopOptions& options,
   return 0;
 }
 
-/// Returns whether a signal ends the command.
-bool is_ended_by(SignalReader& signals) {
-  while (const auto signal = signals.next()) {
-    // The others are a resize, or the return to the foreground: the screen is drawn again.
-    if (ends_wait(signal->number)) return true;
-  }
-  return false;
-}
-
-int run_screen(Client& client, SignalReader& signals, StopSignal& stop,
-               const SurveyThread::Plan& plan, RowOrder order) {
+int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& plan,
+               RowOrder order) {
   TopView view(plan.root, order);
   TaskQueue tasks;
   SurveyThread passes(
@@ -77,14 +69,17 @@ int run_screen(Client& client, SignalReader& signals, StopSignal& stop,
   for (;;) {
     const auto [columns, lines] = terminal.size();
     terminal.show(view.lines(columns, lines, wall_now()));
-    waiter.wait({STDIN_FILENO, signals.fd(), stop.fd(), tasks.fd()},
+    waiter.wait({STDIN_FILENO, signals.fd(), tasks.fd()},
                 LeaseClock::now() + std::chrono::seconds(1));
-    if (is_ended_by(signals)) return 0;
-    if (stop.take()) terminal.suspend();
+    while (const auto signal = signals.next()) {
+      if (ends_wait(signal->number)) return 0;
+      if (signal->number == SIGTSTP) terminal.suspend();  // Ctrl-Z
+      // The others are a resize, or the return to the foreground: the screen is drawn again.
+    }
     for (const auto& task : tasks.take()) task();
     const auto keys = terminal.read_keys();
     if (!keys) return 0;
-    for (const Key& key : *keys) {
+    for (const Key key : *keys) {
       switch (view.on_key(key, wall_now())) {
         case TopView::Effect::end: return 0;
         case TopView::Effect::pass: passes.hurry(); break;
@@ -102,11 +97,10 @@ int top(const Invocation& invocation, const TopOptions& options) {
   if (is_screen) limits.requests_per_second = kRateOfScreen;
   if (options.rate) limits.requests_per_second = *options.rate;
   if (!is_screen) return print_once(invocation, options, limits);
-  SignalReader signals;  // both before the client has threads
-  StopSignal stop;
+  SignalReader signals({SIGTSTP});  // before the client has threads
   const auto client = view_client(invocation.settings);
   const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(options.interval);
-  return run_screen(*client, signals, stop, {options.root, limits, interval}, options.order);
+  return run_screen(*client, signals, {options.root, limits, interval}, options.order);
 }
 
 }  // namespace

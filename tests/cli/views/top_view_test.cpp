@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/top_view.h"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -36,10 +37,10 @@ class TopViewTest : public ::testing::Test {
   }
   Effect press(std::string_view text) {
     Effect last = Effect::none;
-    for (const char c : text) last = view_.on_key({.kind = Key::Kind::text, .text = c}, kNow);
+    for (const char c : text) last = view_.on_key(c, kNow);
     return last;
   }
-  Effect press(Key::Kind kind) { return view_.on_key({.kind = kind}, kNow); }
+  Effect press(Key key) { return view_.on_key(key, kNow); }
   std::vector<std::string> lines(std::size_t height = 10) { return view_.lines(80, height, kNow); }
   /// Returns the path of the selected row.
   std::string selected() {
@@ -68,7 +69,7 @@ TEST_F(TopViewTest, Screen_IsFilledExactly) {
 TEST_F(TopViewTest, Selection_StaysOnItsLock) {
   EXPECT_EQ(selected(), "/a");
   press("j");
-  press(Key::Kind::down);
+  press(kDown);
   EXPECT_EQ(selected(), "/c");
   press("j");
   EXPECT_EQ(selected(), "/c");
@@ -85,11 +86,11 @@ TEST_F(TopViewTest, LongList_Scrolls) {
   for (int i = 100; i < 200; ++i) paths.push_back("/" + std::to_string(i));
   show(paths);
   lines();
-  press(Key::Kind::page_down);
+  press(kPageDown);
   EXPECT_EQ(selected(), "/107");
-  for (int i = 0; i < 40; ++i) press(Key::Kind::page_down);
+  for (int i = 0; i < 40; ++i) press(kPageDown);
   EXPECT_EQ(selected(), "/199");
-  for (int i = 0; i < 40; ++i) press(Key::Kind::page_up);
+  for (int i = 0; i < 40; ++i) press(kPageUp);
   EXPECT_EQ(selected(), "/100");
 }
 
@@ -99,25 +100,25 @@ TEST_F(TopViewTest, Filter_IsTypedAndRemoved) {
   EXPECT_EQ(selected(), "/b");
   press("q");  // a character of the filter
   EXPECT_EQ(selected(), "");
-  press(Key::Kind::backspace);
-  press(Key::Kind::enter);
+  press(kBackspace);
+  press(kEnter);
   EXPECT_EQ(selected(), "/b");
   EXPECT_EQ(press("q"), Effect::end);
-  press(Key::Kind::escape);
+  press(kEscape);
   EXPECT_EQ(lines().front(), "zklock /  3 locks; 0 ms old");
 }
 
 TEST_F(TopViewTest, Enter_ShowsTheContenders) {
   lines();
   press("j");
-  press(Key::Kind::enter);
+  press(kEnter);
   auto all = lines();
   EXPECT_EQ(all.front(), "zklock /b");
   EXPECT_TRUE(all[2].find("holds") != std::string::npos) << all[2];
   EXPECT_EQ(press(" "), Effect::pass);
   show({"/a"});
   EXPECT_EQ(lines()[1], "free");
-  press(Key::Kind::escape);
+  press(kEscape);
   EXPECT_EQ(lines().front(), "zklock /  1 lock; 0 ms old");
 }
 
@@ -158,6 +159,7 @@ TEST_F(TopViewTest, NarrowTerminal_ShowsHeldAndWaiting) {
 
 TEST_F(TopViewTest, RandomKeys_NeverFail) {
   const std::string text = "jkhwp/ qx";
+  constexpr std::array kKeys{kUp, kDown, kPageUp, kPageDown, kEnter, kEscape, kBackspace};
   unsigned random = 1;
   for (int i = 0; i < 20'000; ++i) {
     random = random * 1664525U + 1013904223U;
@@ -165,7 +167,7 @@ TEST_F(TopViewTest, RandomKeys_NeverFail) {
     if (choice < text.size()) {
       press(text.substr(choice, 1));
     } else {
-      press(static_cast<Key::Kind>(choice % 8));
+      press(kKeys.at(choice % kKeys.size()));
     }
     if (choice == 3) show(i % 2 == 0 ? std::vector<std::string>{} : std::vector<std::string>{"/a"});
     const std::size_t height = choice;
@@ -174,21 +176,14 @@ TEST_F(TopViewTest, RandomKeys_NeverFail) {
 }
 
 TEST(KeysOf, Sequences_AreParsed) {
-  const auto kinds = [](std::string_view bytes) {
-    std::string text;
-    for (const Key& key : keys_of(bytes)) {
-      text += key.kind == Key::Kind::text ? key.text
-                                          : static_cast<char>('0' + static_cast<int>(key.kind));
-    }
-    return text;
-  };
-  EXPECT_EQ(kinds("q"), "q");
-  EXPECT_EQ(kinds("\x1b[A\x1b[B\x1bOA"), "121");
-  EXPECT_EQ(kinds("\x1b[5~\x1b[6~\r"), "345");
-  EXPECT_EQ(kinds("\x1b"), "6");
-  EXPECT_EQ(kinds("\x7f"), "7");
-  EXPECT_EQ(kinds("\x1b[24~"), "");
-  EXPECT_EQ(kinds("\xc3\xa4\x01"), "");
+  using Keys = std::vector<Key>;
+  EXPECT_EQ(keys_of("q"), Keys{'q'});
+  EXPECT_EQ(keys_of("\x1b[A\x1b[B\x1bOA"), (Keys{kUp, kDown, kUp}));
+  EXPECT_EQ(keys_of("\x1b[5~\x1b[6~\r\n"), (Keys{kPageUp, kPageDown, kEnter, kEnter}));
+  EXPECT_EQ(keys_of("\x1b"), Keys{kEscape});
+  EXPECT_EQ(keys_of("\x7f\b"), (Keys{kBackspace, kBackspace}));
+  EXPECT_EQ(keys_of("\x1b[24~"), Keys{});
+  EXPECT_EQ(keys_of("\xc3\xa4\x01"), Keys{});
 }
 
 TEST(KeysOf, BeginOfASequence_IsKnown) {

@@ -17,19 +17,16 @@ constexpr std::size_t kOtherLines = 3;  ///< title, titles of the columns, last 
 constexpr std::size_t kMarkWidth = 2;   ///< marks of selection and deadlock
 
 /// Returns the step of a key that moves; 0 for any other.
-int step_of(const Key& key, std::size_t page) {
-  const int far = static_cast<int>(page);
-  switch (key.kind) {
-    case Key::Kind::up: return -1;
-    case Key::Kind::down: return 1;
-    case Key::Kind::page_up: return -far;
-    case Key::Kind::page_down: return far;
-    case Key::Kind::text: return key.text == 'j' ? 1 : key.text == 'k' ? -1 : 0;
-    case Key::Kind::enter:
-    case Key::Kind::escape:
-    case Key::Kind::backspace: break;
+int step_of(Key key, std::size_t page) {
+  switch (key) {
+    case kUp:
+    case 'k': return -1;
+    case kDown:
+    case 'j': return 1;
+    case kPageUp: return -static_cast<int>(page);
+    case kPageDown: return static_cast<int>(page);
+    default: return 0;
   }
-  return 0;
 }
 
 std::size_t moved(std::size_t at, int step, std::size_t end) {
@@ -68,38 +65,36 @@ void TopView::move(int step, WallTime now) {
   selected_ = all[at == all.end() ? 0 : moved(index, step, all.size())]->path;
 }
 
-TopView::Effect TopView::on_filter_key(const Key& key) {
-  switch (key.kind) {
-    case Key::Kind::text: filter_ += key.text; break;
-    case Key::Kind::backspace:
+void TopView::on_filter_key(Key key) {
+  switch (key) {
+    case kBackspace:
       if (!filter_.empty()) filter_.pop_back();
       break;
-    case Key::Kind::escape: filter_.clear(); [[fallthrough]];
-    case Key::Kind::enter: state_ = State::list; break;
-    case Key::Kind::up:
-    case Key::Kind::down:
-    case Key::Kind::page_up:
-    case Key::Kind::page_down: break;
+    case kEscape: filter_.clear(); [[fallthrough]];
+    case kEnter: state_ = State::list; break;
+    default:
+      if (key < kUp) filter_ += static_cast<char>(key);
   }
-  return Effect::none;
 }
 
-TopView::Effect TopView::on_key(const Key& key, WallTime now) {
-  if (state_ == State::filter) return on_filter_key(key);
+TopView::Effect TopView::on_key(Key key, WallTime now) {
+  if (state_ == State::filter) {
+    on_filter_key(key);
+    return Effect::none;
+  }
   if (const int step = step_of(key, page_); step != 0) {
     move(step, now);
     return Effect::none;
   }
   const bool is_list = state_ == State::list;
-  if (key.kind == Key::Kind::enter || key.kind == Key::Kind::escape) {
-    if (is_list && key.kind == Key::Kind::escape) filter_.clear();
-    if (is_list && selected_.empty()) move(0, now);
-    const bool opens = is_list && key.kind == Key::Kind::enter && !selected_.empty();
-    state_ = opens ? State::lock : State::list;
-    first_line_ = 0;
-    return Effect::none;
-  }
-  switch (key.text) {
+  switch (key) {
+    case kEnter:
+    case kEscape:
+      if (is_list && key == kEscape) filter_.clear();
+      if (is_list && selected_.empty()) move(0, now);
+      state_ = is_list && key == kEnter && !selected_.empty() ? State::lock : State::list;
+      first_line_ = 0;
+      break;
     case 'q': return Effect::end;
     case ' ': return Effect::pass;
     case 'h': order_ = RowOrder::held; break;

@@ -11,12 +11,15 @@
 
 namespace zklock::cli {
 
-/// A key of the terminal. `text`: one character.
-struct Key {
-  enum class Kind { text, up, down, page_up, page_down, enter, escape, backspace };
-  Kind kind = Kind::text;
-  char text = 0;
-};
+/// A key of the terminal: its character, or a number above all characters.
+using Key = int;
+inline constexpr Key kEnter = '\r';
+inline constexpr Key kEscape = '\x1b';
+inline constexpr Key kBackspace = '\x7f';
+inline constexpr Key kUp = 0x100;
+inline constexpr Key kDown = 0x101;
+inline constexpr Key kPageUp = 0x102;
+inline constexpr Key kPageDown = 0x103;
 
 /// The screen of `top`: what it shows, and what a key does.
 ///
@@ -46,7 +49,7 @@ class TopView {
   void on_snapshot(std::shared_ptr<const Snapshot> snapshot);
   /// The text of the last line: why a pass failed, or that there is no connection.
   void on_problem(std::string text);
-  Effect on_key(const Key& key, WallTime now);
+  Effect on_key(Key key, WallTime now);
   /// Returns at most `height` lines of at most `width` columns. A line that begins with '>' is the
   /// selected one.
   std::vector<std::string> lines(std::size_t width, std::size_t height, WallTime now);
@@ -56,7 +59,7 @@ class TopView {
 
   LockRows rows(WallTime now) const;
   void move(int step, WallTime now);
-  Effect on_filter_key(const Key& key);
+  void on_filter_key(Key key);
   std::string title(std::size_t count, WallTime now) const;
   std::vector<std::string> list_lines(std::size_t width, std::size_t height, WallTime now);
   std::vector<std::string> lock_lines(std::size_t width, std::size_t height, WallTime now);

@@ -43,12 +43,13 @@ UniqueFd signal_descriptor(const sigset_t& signals) {
   return fd;
 }
 
-SignalReader::SignalReader() {
+SignalReader::SignalReader(std::initializer_list<int> more) {
+  std::vector<int> wanted(kForwarded.begin(), kForwarded.end());
+  wanted.insert(wanted.end(), more);
+  // A blocked signal is delivered even if it is ignored.
+  std::erase_if(wanted, is_ignored);
   sigset_t read = signal_set({});
-  for (const int signal : kForwarded) {
-    // A blocked signal is delivered even if it is ignored.
-    if (!is_ignored(signal)) sigaddset(&read, signal);
-  }
+  for (const int signal : wanted) sigaddset(&read, signal);
   sigset_t blocked = read;
   // A line on the standard error output must not end or stop zklock.
   for (const int signal : {SIGPIPE, SIGTTOU, SIGXFSZ}) sigaddset(&blocked, signal);

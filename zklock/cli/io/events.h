@@ -34,8 +34,8 @@ struct ReceivedSignal {
 /// Thread-safety: none. REQUIRES: constructed before the process has a second thread.
 class SignalReader {
  public:
-  /// Throws: Failure.
-  SignalReader();
+  /// `more`: signals that are also read. Throws: Failure.
+  explicit SignalReader(std::initializer_list<int> more = {});
 
   int fd() const noexcept { return fd_.get(); }
   /// Returns the next signal; std::nullopt if there is none.

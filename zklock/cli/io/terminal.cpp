@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -65,14 +64,13 @@ bool reads_within(int timeout_ms) noexcept {
 
 struct Sequence {
   std::string_view bytes;
-  Key::Kind kind;
+  Key key;
 };
-constexpr std::array kSequences{
-    Sequence{"\x1b[A", Key::Kind::up},       Sequence{"\x1b[B", Key::Kind::down},
-    Sequence{"\x1bOA", Key::Kind::up},       Sequence{"\x1bOB", Key::Kind::down},
-    Sequence{"\x1b[5~", Key::Kind::page_up}, Sequence{"\x1b[6~", Key::Kind::page_down},
-    Sequence{"\r", Key::Kind::enter},        Sequence{"\n", Key::Kind::enter},
-    Sequence{"\x7f", Key::Kind::backspace},  Sequence{"\b", Key::Kind::backspace}};
+constexpr std::array kSequences{Sequence{"\x1b[A", kUp},      Sequence{"\x1b[B", kDown},
+                                Sequence{"\x1bOA", kUp},      Sequence{"\x1bOB", kDown},
+                                Sequence{"\x1b[5~", kPageUp}, Sequence{"\x1b[6~", kPageDown},
+                                Sequence{"\r", kEnter},       Sequence{"\n", kEnter},
+                                Sequence{"\x7f", kBackspace}, Sequence{"\b", kBackspace}};
 
 }  // namespace
 
@@ -91,16 +89,16 @@ std::vector<Key> keys_of(std::string_view bytes) {
     const auto known = std::ranges::find_if(
         kSequences, [bytes](const Sequence& each) { return bytes.starts_with(each.bytes); });
     if (known != kSequences.end()) {
-      keys.push_back({.kind = known->kind});
+      keys.push_back(known->key);
       bytes.remove_prefix(known->bytes.size());
     } else if (bytes == "\x1b") {
-      keys.push_back({.kind = Key::Kind::escape});
+      keys.push_back(kEscape);
       break;
     } else if (bytes.front() == '\x1b') {
       break;  // a sequence of another key
     } else {
       const char text = bytes.front();
-      if (text >= ' ' && text != '\x7f') keys.push_back({.kind = Key::Kind::text, .text = text});
+      if (text >= ' ' && text != '\x7f') keys.push_back(text);
       bytes.remove_prefix(1);
     }
   }
@@ -117,19 +115,6 @@ Terminal::Terminal() {
   }
   std::atexit([] { restore(); });
   set_up();
-}
-
-StopSignal::StopSignal() {
-  struct sigaction action {};
-  if (::sigaction(SIGTSTP, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) return;
-  const sigset_t stop = signal_set({SIGTSTP});
-  ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  fd_ = signal_descriptor(stop);
-}
-
-bool StopSignal::take() noexcept {
-  signalfd_siginfo info{};
-  return ::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
 }
 
 void Terminal::suspend() noexcept {

@@ -8,25 +8,8 @@
 #include <vector>
 
 #include "zklock/cli/core/top_view.h"
-#include "zklock/cli/io/unique_fd.h"
 
 namespace zklock::cli {
-
-/// Blocks SIGTSTP (Ctrl-Z), and reads it from a descriptor. A signal that was ignored stays
-/// ignored.
-///
-/// Thread-safety: none. REQUIRES: constructed before the process has a second thread.
-class StopSignal {
- public:
-  /// Throws: Failure.
-  StopSignal();
-  int fd() const noexcept { return fd_.get(); }
-  /// Returns whether the signal came since the last call.
-  bool take() noexcept;
-
- private:
-  UniqueFd fd_;
-};
 
 /// The terminal of the standard input and output: single keys, an alternate screen, no cursor. The
 /// destructor restores it, and so does the end of the process by exit().
@@ -47,7 +30,7 @@ class Terminal {
 
   static bool is_there() noexcept;
   /// Restores the terminal, and stops the process as SIGTSTP does. Returns when the process
-  /// continues in the foreground. REQUIRES: a StopSignal exists.
+  /// continues in the foreground. REQUIRES: a SignalReader reads SIGTSTP.
   void suspend() noexcept;
   Size size() const noexcept;
   /// Shows the lines from the top. REQUIRES: display_text() made them, and they fit.
