@@ -220,12 +220,7 @@ void LiveSite::on_error(std::string error) {
 }
 
 void LiveSite::on_beat(WallTime now) {
-  json::Beat beat;
-  beat.now = now;
-  beat.interval = interval_;
-  beat.connected = is_connected_();
-  beat.error = error_;
-  feed_.on_beat(std::move(beat));
+  feed_.on_beat({.now = now, .interval = interval_, .connected = is_connected_(), .error = error_});
 }
 
 void check_host(const std::string& name) {

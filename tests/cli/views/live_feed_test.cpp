@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,10 +47,14 @@ class Page {
     const Json data = Json::parse(text.substr(data_at + 7));
     if (name == "locks" && data["first"] == true) locks_.clear();
     if (name == "locks" || name == "change") {
-      for (const Json& lock : data["locks"]) locks_[lock["path"].get<std::string>()] = lock;
+      for (const Json& lock : data["locks"]) {
+        Json& known = locks_[lock["path"].get<std::string>()];
+        EXPECT_TRUE(known != lock || name == "locks") << "nothing changed";
+        known = lock;
+      }
     }
     if (name == "change") {
-      for (const Json& path : data["removed"]) locks_.erase(path.get<std::string>());
+      for (const Json& path : data["removed"]) EXPECT_EQ(locks_.erase(path.get<std::string>()), 1U);
     }
     if (name == "beat") beat_ = data;
     return name;
@@ -73,10 +78,7 @@ void show(LiveFeed& feed, const Snapshot& snapshot) {
 }
 
 json::Beat beat_at(WallTime now) {
-  json::Beat beat;
-  beat.now = now;
-  beat.connected = true;
-  return beat;
+  return {.now = now, .connected = true};
 }
 
 using Names = std::vector<std::string>;
@@ -115,6 +117,32 @@ TEST(LiveFeed, Change_HasTheDifferenceOnly) {
   ASSERT_EQ(page.locks().size(), 3U);
   EXPECT_FALSE(page.locks().contains("/a"));
   EXPECT_EQ(page.locks().at("/b")["delay"], true);
+}
+
+/// Returns some of the locks /0 to /7.
+std::vector<SurveyedLock> random_locks(std::mt19937& random) {
+  std::vector<SurveyedLock> locks;
+  for (int i = 0; i < 8; ++i) {
+    if (random() % 2 == 0) continue;
+    locks.push_back(lock_at("/" + std::to_string(i)));
+    locks.back().state.waiting = random() % 3;
+  }
+  return locks;
+}
+
+TEST(LiveFeed, RandomSnapshots_PageEqualsTheNewest) {
+  std::mt19937 random(1);
+  LiveFeed feed("/", "1.0");
+  show(feed, snapshot_with({}));
+  Page page(feed);
+  page.read();
+  for (int round = 0; round < 500; ++round) {
+    show(feed, snapshot_with(random_locks(random)));
+    page.read();
+    Page fresh(feed);
+    fresh.read();
+    ASSERT_EQ(page.locks(), fresh.locks());
+  }
 }
 
 /// Returns the locks /1000 to /1499.

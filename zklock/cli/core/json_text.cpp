@@ -229,19 +229,19 @@ std::string hello(std::string_view root, std::string_view version) {
   return dumped({{"schema", "zklock.live/1"}, {"root", root}, {"version", version}});
 }
 
-std::string beat(const Beat& beat) {
+std::string beat(const Beat& beat, const Pass& pass) {
   return dumped({{"now_ms", ms(beat.now)},
-                 {"as_of_ms", beat.as_of == WallTime() ? Json() : Json(ms(beat.as_of))},
-                 {"pass_ms", beat.duration.count()},
+                 {"as_of_ms", pass.as_of == WallTime() ? Json() : Json(ms(pass.as_of))},
+                 {"pass_ms", pass.duration.count()},
                  {"interval_ms", beat.interval.count()},
                  {"connected", beat.connected},
-                 {"locks", beat.totals.locks},
-                 {"held", beat.totals.held},
-                 {"waiting", beat.totals.waiting},
-                 {"deadlocks", beat.totals.certain_cycles},
-                 {"possible_deadlocks", beat.totals.possible_cycles},
-                 {"shown", beat.shown},
-                 {"unreadable", beat.unreadable},
+                 {"locks", pass.totals.locks},
+                 {"held", pass.totals.held},
+                 {"waiting", pass.totals.waiting},
+                 {"deadlocks", pass.totals.certain_cycles},
+                 {"possible_deadlocks", pass.totals.possible_cycles},
+                 {"shown", pass.shown},
+                 {"unreadable", pass.unread},
                  {"error", text_or_null(beat.error)}});
 }
 

@@ -50,17 +50,20 @@ std::string doctor(Level level, std::string_view check, std::string_view text);
 // Events of the page; see live_feed.h.
 struct Beat {
   WallTime now;
-  WallTime as_of;                         ///< epoch: no pass has ended
-  std::chrono::milliseconds duration{0};  ///< of the last pass
   std::chrono::milliseconds interval{0};  ///< between the begins of two passes
   bool connected = false;
-  SurveyTotals totals;    ///< of all locks
-  std::size_t shown = 0;  ///< number of locks that the page receives
-  std::size_t unreadable = 0;
-  std::string error;  ///< of the last pass; empty if it succeeded
+  std::string error = {};  ///< of the last pass; empty if it succeeded
+};
+/// The last pass that the page has received.
+struct Pass {
+  WallTime as_of;  ///< epoch: no pass has ended
+  std::chrono::milliseconds duration{0};
+  SurveyTotals totals = {};  ///< of all locks
+  std::size_t shown = 0;     ///< number of locks that the page receives
+  std::size_t unread = 0;    ///< number of paths
 };
 std::string hello(std::string_view root, std::string_view version);
-std::string beat(const Beat& beat);
+std::string beat(const Beat& beat, const Pass& pass);
 /// `locks`: texts of lock_fields(), joined by commas.
 std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks);
 /// `removed`: texts of quoted(), joined by commas.

@@ -23,19 +23,6 @@ void append(std::string& list, std::string_view item) {
 
 }  // namespace
 
-SurveyDelta survey_delta(std::span<const LockText> before, std::span<const LockText> now) {
-  SurveyDelta delta;
-  auto old = before.begin();
-  for (const LockText& each : now) {
-    for (; old != before.end() && old->path < each.path; ++old) delta.removed.push_back(old->path);
-    const bool existed = old != before.end() && old->path == each.path;
-    if (!existed || old->json != each.json) delta.changed.push_back(&each);
-    if (existed) ++old;
-  }
-  for (; old != before.end(); ++old) delta.removed.push_back(old->path);
-  return delta;
-}
-
 LiveFeed::LiveFeed(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}
 
@@ -43,10 +30,11 @@ LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const CycleMarks
   const LockRows all = lock_rows(snapshot.locks, {}, RowOrder::path, snapshot.as_of);
   const LockRows shown = most_important(all, marks, kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
-  texts->as_of = snapshot.as_of;
-  texts->duration = snapshot.duration;
-  texts->totals = totals_of(snapshot);
-  texts->unread = snapshot.unread();
+  texts->pass = {.as_of = snapshot.as_of,
+                 .duration = snapshot.duration,
+                 .totals = totals_of(snapshot),
+                 .shown = shown.size(),
+                 .unread = snapshot.unread()};
   texts->locks.reserve(shown.size());
   for (const SurveyedLock* const lock : shown) {
     texts->locks.push_back({lock->path, json::lock_fields(*lock, mark_of(marks, lock->path))});
@@ -78,15 +66,8 @@ SharedText LiveFeed::Stream::next() {
   }
   if (sent_beats_ == feed_.beats_) return {};
   sent_beats_ = feed_.beats_;
-  json::Beat beat = feed_.beat_;
-  if (sent_) {
-    beat.as_of = sent_->as_of;
-    beat.duration = sent_->duration;
-    beat.totals = sent_->totals;
-    beat.shown = sent_->locks.size();
-    beat.unreadable = sent_->unread;
-  }
-  return shared(event("beat", json::beat(beat)));
+  const json::Pass pass = sent_ ? sent_->pass : json::Pass();
+  return shared(event("beat", json::beat(feed_.beat_, pass)));
 }
 
 SharedText LiveFeed::Stream::next_piece() {
@@ -97,29 +78,34 @@ SharedText LiveFeed::Stream::next_piece() {
     append(locks, sent_->locks[sent_locks_++].json);
   }
   is_sent_ = sent_locks_ == sent_->locks.size();
-  return shared(event("locks", json::live_locks(sent_->as_of, is_first, is_sent_, locks)));
+  return shared(event("locks", json::live_locks(sent_->pass.as_of, is_first, is_sent_, locks)));
 }
 
 LiveFeed::Change LiveFeed::change_between(const TextsPtr& before, const TextsPtr& now) {
   if (before == change_from_ && now == change_to_) return change_;
-  const SurveyDelta delta = survey_delta(before->locks, now->locks);
   std::vector<SharedText> pieces;
   std::string locks;
   std::string removed;
   const auto end_piece = [&](std::size_t least) {
     if (locks.size() + removed.size() < least) return;
-    pieces.push_back(shared(event("change", json::live_change(now->as_of, locks, removed))));
+    pieces.push_back(shared(event("change", json::live_change(now->pass.as_of, locks, removed))));
     locks.clear();
     removed.clear();
   };
-  for (const LockText* each : delta.changed) {
-    append(locks, each->json);
+  const auto remove = [&](const LockText& lock) {
+    append(removed, json::quoted(lock.path));
     end_piece(kPieceSize);
-  }
-  for (const std::string_view path : delta.removed) {
-    append(removed, json::quoted(path));
+  };
+  auto old = before->locks.begin();
+  const auto end = before->locks.end();
+  for (const LockText& each : now->locks) {
+    for (; old != end && old->path < each.path; ++old) remove(*old);
+    const bool existed = old != end && old->path == each.path;
+    if (!existed || old->json != each.json) append(locks, each.json);
     end_piece(kPieceSize);
+    if (existed) ++old;
   }
+  for (; old != end; ++old) remove(*old);
   end_piece(1);
   change_from_ = before;
   change_to_ = now;

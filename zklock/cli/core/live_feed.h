@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,21 +18,7 @@ namespace zklock::cli {
 struct LockText {
   std::string path;
   std::string json;
-
-  friend bool operator==(const LockText&, const LockText&) = default;
 };
-
-/// The difference between two surveys. It refers to their texts.
-struct SurveyDelta {
-  std::vector<const LockText*> changed;   ///< new locks, or another text
-  std::vector<std::string_view> removed;  ///< paths
-
-  bool is_empty() const noexcept { return changed.empty() && removed.empty(); }
-};
-
-/// Returns the changes that lead from `before` to `now`. Both are in the order of their paths,
-/// which is also the order of the result. Pure.
-SurveyDelta survey_delta(std::span<const LockText> before, std::span<const LockText> now);
 
 /// The data of the page, as server-sent events for any number of streams.
 ///
@@ -60,18 +43,15 @@ class LiveFeed {
 
   /// A snapshot as texts. Streams refer to older ones.
   struct Texts {
-    WallTime as_of;
-    std::chrono::milliseconds duration{0};
-    SurveyTotals totals;  ///< of all locks
-    std::size_t unread = 0;
-    std::vector<LockText> locks;
+    json::Pass pass;
+    std::vector<LockText> locks;  ///< in the order of their paths
   };
   using TextsPtr = std::shared_ptr<const Texts>;
   /// Any thread may call it.
   static TextsPtr texts_of(const Snapshot& snapshot, const CycleMarks& marks);
 
   void on_snapshot(TextsPtr texts) { newest_ = std::move(texts); }
-  /// Begins a beat. Replaces its sums and the time of the data by those of the newest snapshot.
+  /// Begins a beat.
   void on_beat(json::Beat beat);
 
   using Change = std::shared_ptr<const std::vector<SharedText>>;
