@@ -118,7 +118,7 @@ std::string place_of(const Declared& declared) {
 }
 
 /// Returns a failure with the place before the text.
-Failure failure_of(const std::string& place, int exit_code, const std::string& text) {
+Failure placed_failure(const std::string& place, int exit_code, const std::string& text) {
   return {exit_code, display_text(place) + ": " + text};
 }
 
@@ -134,7 +134,7 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
     for (const CLI::App* const each : app.get_subcommands()) {
       if (each->get_help_ptr()->count() > 0) return app.exit(CLI::CallForHelp());
     }
-    throw failure_of(place_of(*chosen), failure.exit_code(), failure.what());
+    throw placed_failure(place_of(*chosen), failure.exit_code(), failure.what());
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       const int code = app.exit(error);
@@ -151,9 +151,9 @@ int run(const Action& action, const Invocation& invocation) {
   try {
     return action.run(invocation);
   } catch (const Failure& failure) {
-    throw failure_of(invocation.place, failure.exit_code(), failure.what());
+    throw placed_failure(invocation.place, failure.exit_code(), failure.what());
   } catch (const Error& error) {
-    throw failure_of(invocation.place, exit_code_of(error.errc()), text_of(error));
+    throw placed_failure(invocation.place, exit_code_of(error.errc()), text_of(error));
   }
 }
 

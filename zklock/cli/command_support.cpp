@@ -18,7 +18,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_tables.h"
 #include "zklock/cli/core/text.h"
@@ -128,6 +127,20 @@ std::string text_of(const Error& error) {
   const auto at = text.find(place);
   if (!error.path().empty() && at != std::string::npos) text.erase(0, at + place.size());
   return without_api_names(std::move(text));
+}
+
+Failure failure_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Failure& failure) {
+    return failure;
+  } catch (const Error& of_library) {
+    return {exit_code_of(of_library.errc()), text_of(of_library)};
+  } catch (const std::system_error& of_system) {  // no thread or descriptor
+    return {ExitCode::kSystem, of_system.what()};
+  } catch (const std::exception& other) {
+    return {ExitCode::kInternal, other.what()};
+  }
 }
 
 ClientOptions client_options(const Settings& settings) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "zklock/cli/command.h"
 #include "zklock/cli/core/columns.h"
 #include "zklock/cli/core/duration.h"
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/snapshot.h"
@@ -25,6 +27,8 @@ namespace zklock::cli {
 /// Returns the cause of the error and its code, without the operation and the path, which zklock's
 /// own lines have already.
 [[nodiscard]] std::string text_of(const Error& error);
+/// Returns the failure that an exception means: of the library, the system, or a bug.
+[[nodiscard]] Failure failure_of(const std::exception_ptr& error);
 
 /// Returns the options of a client of this command. Throws: Failure if the system has no threads
 /// for it.

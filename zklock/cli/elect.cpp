@@ -39,26 +39,22 @@ struct ElectOptions {
 /// Proclaims the value. After an error that can pass, proclaims it again while the leadership is
 /// valid. A failure is no reason to end the command.
 void proclaim(const Leadership& leadership, const ElectOptions& options) {
-  const auto fail = [&run = options.run](const Error& error, const char* what_follows) {
-    say(run, "the value was not proclaimed: " + text_of(error) + what_follows);
+  const auto fail = [&run = options.run](const std::exception_ptr& error, const char* follows) {
+    say(run, std::string("the value was not proclaimed: ") + failure_of(error).what() + follows);
   };
   try {
     // The handler runs on one of several threads that the client has for handlers, so it may block.
     leadership.async_proclaim(options.proclaim,
-                              [leadership, &options, fail](std::exception_ptr failure) {
-                                if (!failure || !leadership.is_valid()) return;
-                                try {
-                                  std::rethrow_exception(failure);
-                                } catch (const Error& error) {
-                                  if (exit_code_of(error.errc()) != ExitCode::kUnavailable)
-                                    return fail(error, "");
-                                  fail(error, "; zklock tries again");
-                                }
+                              [leadership, &options, fail](const std::exception_ptr& error) {
+                                if (!error || !leadership.is_valid()) return;
+                                if (failure_of(error).exit_code() != ExitCode::kUnavailable)
+                                  return fail(error, "");
+                                fail(error, "; zklock tries again");
                                 pause(kBetweenProclaims, leadership.end_token());
                                 if (leadership.is_valid()) proclaim(leadership, options);
                               });
-  } catch (const Error& error) {
-    fail(error, "");
+  } catch (const Error&) {
+    fail(std::current_exception(), "");
   }
 }
 

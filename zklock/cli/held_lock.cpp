@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include <unistd.h>
+
 #include "zklock/acquire_options.h"
 #include "zklock/error.h"
 #include "zklock/leader_election.h"
@@ -179,6 +181,11 @@ bool is_settled(Client& client, Deadline deadline) {
   } catch (const Error&) {
     return false;
   }
+}
+
+int end_with(Client& client, int exit_code) {
+  if (!is_settled(client, std::chrono::seconds(1))) ::_exit(exit_code);
+  return exit_code;
 }
 
 }  // namespace zklock::cli

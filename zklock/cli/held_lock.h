@@ -76,6 +76,10 @@ inline constexpr std::chrono::seconds kReleaseTimeout{5};
 /// false if it does not do so before the deadline, or if there is no connection.
 [[nodiscard]] bool is_settled(Client& client, Deadline deadline);
 
+/// Returns `exit_code`, or ends the process with it at once: without a confirmation of the release,
+/// closing the client could take long. The servers end the session anyway.
+[[nodiscard]] int end_with(Client& client, int exit_code);
+
 /// Which lock a command acquires.
 ///
 /// | choice           | class                                    |

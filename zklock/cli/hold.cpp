@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/hold.h"
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -30,8 +29,6 @@
 namespace zklock::cli {
 
 namespace {
-
-using std::chrono::seconds;
 
 struct HoldOptions {
   RunOptions lock;
@@ -69,27 +66,25 @@ class Holding {
       turn(limit);
       // After a second signal, the znode is deleted with the session.
       const bool is_over = signals_received_ > 1 || LeaseClock::now() >= limit;
-      if (!is_answered_ && is_over) return end(ExitCode::kSignal + *signal_);
+      if (!is_answered_ && is_over) return end_with(client_, ExitCode::kSignal + *signal_);
     }
     if (hold_ && !signal_) return hold();
     if (hold_) release();
-    if (signal_) return end(ExitCode::kSignal + *signal_);
-    return end(refused());
+    if (signal_) return end_with(client_, ExitCode::kSignal + *signal_);
+    return end_with(client_, refused());
   }
 
  private:
   void acquire() {
-    Deadline deadline = Deadline::never();
-    if (options_.nonblock) deadline = Deadline::passed();
-    if (options_.wait) deadline = Deadline(*options_.wait);
-    acquire_(deadline, stop_.get_token(), [this](HeldLock hold, std::exception_ptr error) {
-      auto shared = std::make_shared<HeldLock>(std::move(hold));
-      tasks_.post([this, shared, error = std::move(error)] {
-        hold_ = std::move(*shared);
-        error_ = error;
-        is_answered_ = true;
-      });
-    });
+    acquire_(acquire_deadline(options_, LeaseClock::now()), stop_.get_token(),
+             [this](HeldLock hold, std::exception_ptr error) {
+               auto shared = std::make_shared<HeldLock>(std::move(hold));
+               tasks_.post([this, shared, error = std::move(error)] {
+                 hold_ = std::move(*shared);
+                 error_ = error;
+                 is_answered_ = true;
+               });
+             });
   }
 
   /// Waits for signals and tasks, at most until `until`, and handles them.
@@ -107,11 +102,10 @@ class Holding {
 
   /// Says why the lock was not acquired, and returns the exit code.
   int refused() {
-    try {
-      if (error_) std::rethrow_exception(error_);
-    } catch (const Error& error) {
-      say(text_of(error));
-      return exit_code_of(error.errc());
+    if (error_) {
+      const Failure failure = failure_of(error_);
+      say(failure.what());
+      return failure.exit_code();
     }
     say(not_acquired_text(options_.wait, blocker_text(hold_.hold(), options_.lock)));
     return ExitCode::kNotAcquired;
@@ -132,7 +126,7 @@ class Holding {
     notify_service("STOPPING=1");
     if (!loss) {
       release();
-      return end(0);
+      return end_with(client_, 0);
     }
     say(std::string("the lock was lost (") + names_of(*loss).in_text + "), held for " +
         text_of(LeaseClock::now() - granted_at) + ", token " + token);
@@ -140,7 +134,7 @@ class Holding {
     // znode.
     if (*loss == LossReason::lease_expired || *loss == LossReason::session_expired)
       ::_exit(ExitCode::kLost);
-    return end(ExitCode::kLost);
+    return end_with(client_, ExitCode::kLost);
   }
 
   void announce(const std::string& token) {
@@ -161,12 +155,6 @@ class Holding {
     hold_.release();
     if (is_settled(client_, kReleaseTimeout)) return;
     say(unconfirmed_text(client_.session_timeout()));
-  }
-
-  /// As RunSession::end().
-  int end(int exit_code) {
-    if (!is_settled(client_, seconds(1))) ::_exit(exit_code);
-    return exit_code;
   }
 
   void say(const std::string& text) const { cli::say(options_, text); }

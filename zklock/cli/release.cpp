@@ -213,7 +213,7 @@ std::size_t still_holding(Client& client, const ReleaseOptions& options,
 }
 
 /// Prints the text, or throws it.
-int end_with(const Settings& settings, const Outcome& outcome) {
+int report_outcome(const Settings& settings, const Outcome& outcome) {
   if (outcome.exit_code != 0) throw Failure(outcome.exit_code, outcome.text);
   if (!settings.json) print_line(outcome.text);
   return 0;
@@ -235,7 +235,7 @@ int release(const Settings& settings, ReleaseOptions options) {
   if (targets.empty()) {
     const Outcome outcome = no_target(options, found);
     print(options.node, outcome, 0);
-    return end_with(settings, outcome);
+    return report_outcome(settings, outcome);
   }
   for (const Participant& each : targets) check_target(options, each);
   for (const Participant& each : targets) {
@@ -252,7 +252,7 @@ int release(const Settings& settings, ReleaseOptions options) {
   for (const Participant& each : targets) {
     print(each.node, std::ranges::count(rest, each) > 0 ? failure : success, holding);
   }
-  return end_with(settings, failure);
+  return report_outcome(settings, failure);
 }
 
 }  // namespace

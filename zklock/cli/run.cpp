@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "zklock/cli/command_support.h"
-#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
 
@@ -116,9 +115,9 @@ void Run::carry_out(const RunEffect& effect) {
   }
 }
 
-void Run::fail(int exit_code, const std::string& text) {
-  if (fsm_.state() == RunState::queued) say(text);
-  carry_out(fsm_.on_not_granted(exit_code));
+void Run::fail(const Failure& failure) {
+  if (fsm_.state() == RunState::queued) say(failure.what());
+  carry_out(fsm_.on_not_granted(failure.exit_code()));
 }
 
 void Run::look_at_withdrawal(Instant now) {
@@ -131,13 +130,11 @@ void Run::connect() {
   try {
     if (parts_.client.wait_until_connected(Deadline::passed())) return acquire();
     if (LeaseClock::now() < connect_until_) return;
-    fail(ExitCode::kUnavailable, "no server answered within " +
-                                     text_of(connect_until_ - facts_.queued_at) +
-                                     connection_problem(parts_.client));
-  } catch (const Error& error) {
-    fail(exit_code_of(error.errc()), text_of(error));
-  } catch (const std::system_error& error) {  // no thread
-    fail(ExitCode::kSystem, error.what());
+    fail({ExitCode::kUnavailable, "no server answered within " +
+                                      text_of(connect_until_ - facts_.queued_at) +
+                                      connection_problem(parts_.client)});
+  } catch (const std::exception&) {
+    fail(failure_of(std::current_exception()));
   }
 }
 
@@ -177,14 +174,11 @@ std::string Run::check_timeout() {
 
 void Run::acquire() {
   if (const std::string fault = check_timeout(); !fault.empty()) {
-    return fail(ExitCode::kData, fault);
+    return fail({ExitCode::kData, fault});
   }
   acquires_ = true;
-  Deadline deadline = Deadline::never();
-  if (options_.nonblock) deadline = Deadline::passed();
-  if (options_.wait) deadline = Deadline(facts_.queued_at + *options_.wait);
   // The answer can come after the end of this run. Then the task is destroyed with the queue.
-  acquire_(deadline, stop_.get_token(),
+  acquire_(acquire_deadline(options_, facts_.queued_at), stop_.get_token(),
            [this, tasks = tasks_](HeldLock hold, const std::exception_ptr& error) {
              auto shared = std::make_shared<HeldLock>(std::move(hold));
              tasks->post([this, shared, error] { on_acquired(std::move(*shared), error); });
@@ -192,22 +186,9 @@ void Run::acquire() {
 }
 
 void Run::on_acquired(HeldLock hold, const std::exception_ptr& error) {
-  if (error) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const Error& e) {
-      return fail(exit_code_of(e.errc()), text_of(e));
-    } catch (const std::system_error& e) {  // no thread
-      return fail(ExitCode::kSystem, e.what());
-    } catch (const std::exception& e) {
-      return fail(ExitCode::kInternal, e.what());
-    }
-  }
-  if (!hold) {
-    hold_ = std::move(hold);
-    return on_not_acquired();
-  }
+  if (error) return fail(failure_of(error));
   hold_ = std::move(hold);
+  if (!hold_) return on_not_acquired();
   facts_.granted_at = LeaseClock::now();
   facts_.node = hold_.node();
   facts_.token = to_string(hold_.token());

@@ -12,6 +12,7 @@
 #include <signal.h>
 
 #include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/events.h"
@@ -71,7 +72,7 @@ class Run {
   void acquire();
   void on_acquired(HeldLock hold, const std::exception_ptr& error);
   void on_not_acquired();
-  void fail(int exit_code, const std::string& text);
+  void fail(const Failure& failure);
   std::string check_timeout();
 
   void on_notice(const Notice& notice);

@@ -59,6 +59,11 @@ int error_of_program(const std::string& path) {
 
 }  // namespace
 
+Deadline acquire_deadline(const RunOptions& options, Instant begin) {
+  if (options.nonblock) return Deadline::passed();
+  return options.wait ? Deadline(begin + *options.wait) : Deadline::never();
+}
+
 void declare_note(CLI::App& options, RunOptions& to) {
   options
       .add_option_function<std::string>(

@@ -14,6 +14,7 @@
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/settings.h"
+#include "zklock/deadline.h"
 
 namespace zklock::cli {
 
@@ -39,6 +40,9 @@ struct RunOptions {
   std::string program = {};               ///< its path
   std::string held = {};                  ///< new value of ZKLOCK_HELD
 };
+
+/// Returns the deadline of an acquire that began at `begin`.
+[[nodiscard]] Deadline acquire_deadline(const RunOptions& options, Instant begin);
 
 /// Writes a line about the command to the standard error output. Any thread may call it.
 inline void say(const RunOptions& options, const std::string& text) {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/run_session.h"
 
-#include <chrono>
 #include <string>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <signal.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "zklock/cli/command_support.h"
 #include "zklock/cli/core/failure.h"
@@ -94,8 +92,7 @@ std::optional<int> RunSession::pause(Duration time) {
 
 int RunSession::end(int exit_code) {
   guardian_.finish();
-  if (!is_settled(client_, std::chrono::seconds(1))) ::_exit(exit_code);
-  return exit_code;
+  return end_with(client_, exit_code);
 }
 
 Action declare_run(CLI::App& options) {

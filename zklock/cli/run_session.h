@@ -39,9 +39,7 @@ class RunSession {
   /// Blocks for that time, or until the guardian ends. A signal that ends the session is returned
   /// at once.
   std::optional<int> pause(Duration time);
-  /// Ends the guardian. Returns `exit_code`, or ends the process with it at once: without a
-  /// confirmation of the release, closing the client could take long. The servers end the session
-  /// anyway.
+  /// Ends the guardian, and then the command: see end_with().
   int end(int exit_code);
 
  private:
