@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -112,12 +113,7 @@ std::size_t output_width() {
 }  // namespace
 
 std::string without_api_names(std::string text) {
-  for (const Name& name : kNames) {
-    for (std::size_t at = 0; (at = text.find(name.of_library, at)) != std::string::npos;) {
-      text.replace(at, name.of_library.size(), name.of_command);
-      at += name.of_command.size();
-    }
-  }
+  for (const Name& name : kNames) boost::replace_all(text, name.of_library, name.of_command);
   return text;
 }
 
@@ -190,7 +186,7 @@ void print_table(const Table& table) {
 
 void print_locks(const Settings& settings, const Snapshot& snapshot,
                  std::span<const SurveyedLock* const> rows) {
-  const CycleMarks marks = cycle_marks(snapshot.cycles);
+  const CycleMarks& marks = snapshot.marks;
   if (!settings.json) return print_table(lock_table(rows, snapshot.as_of, marks));
   for (const SurveyedLock* const row : rows) {
     print_line(json::lock(*row, mark_of(marks, row->path), snapshot.as_of));

@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -37,13 +36,8 @@ bool has_count(Client& client, const std::string& path) {
 
 /// Reads the holders, and counts the waiting contenders.
 SurveyedLock read_semaphore(Client& client, const std::string& path) {
-  SurveyOptions limits;
-  limits.max_depth = 0;
-  limits.max_holders = std::numeric_limits<std::size_t>::max();
-  limits.max_waiting = 1;
-  Snapshot snapshot = read_snapshot(client, path, limits);
-  if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, "no READ permission");
-  return snapshot.locks.empty() ? SurveyedLock() : std::move(snapshot.locks.front());
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  return read_lock(client, path, kAll, 1).value_or(SurveyedLock());
 }
 
 /// Returns whether the contenders name the total in their znodes, as those of `run -k K/N`.

@@ -66,20 +66,15 @@ struct Found {
 };
 
 Found find_targets(Client& client, const ReleaseOptions& options) {
-  SurveyOptions limits;
-  limits.max_depth = 0;
-  limits.max_holders = kMostRead;
-  limits.max_waiting = options.node.empty() ? 0 : kMostRead;
-  const Snapshot snapshot = read_snapshot(client, options.path, limits);
-  if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, "no READ permission");
-  if (snapshot.locks.empty()) return {};
-  const SurveyedLock& lock = snapshot.locks.front();
-  Found found{.targets = lock.state.holders,
-              .holders = lock.state.holders,
-              .waiting = lock.state.waiting,
-              .lock_delay = lock.state.lock_delay};
+  const auto lock =
+      read_lock(client, options.path, kMostRead, options.node.empty() ? 0 : kMostRead);
+  if (!lock) return {};
+  Found found{.targets = lock->state.holders,
+              .holders = lock->state.holders,
+              .waiting = lock->state.waiting,
+              .lock_delay = lock->state.lock_delay};
   if (!options.node.empty()) {
-    found.targets.insert(found.targets.end(), lock.waiters.begin(), lock.waiters.end());
+    found.targets.insert(found.targets.end(), lock->waiters.begin(), lock->waiters.end());
     std::erase_if(found.targets,
                   [&](const Participant& each) { return each.node != options.node; });
   }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/version.h"
 
-#include <array>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <iomanip>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <boost/algorithm/string/replace.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -86,7 +86,6 @@ class LiveSite {
   /// long.
   struct Data {
     std::shared_ptr<const Snapshot> snapshot;
-    CycleMarks marks;
     LiveFeed::TextsPtr texts;
     SharedText locks;  ///< /api/locks without a query
   };
@@ -114,26 +113,10 @@ class LiveSite {
 /// Returns 128 random bits as hexadecimal digits.
 std::string random_text() {
   std::random_device source;
-  std::string text;
-  for (int i = 0; i < 4; ++i) {
-    std::array<char, 8> digits{};
-    const auto end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), std::uint32_t{source()}, 16);
-    text.append(8 - static_cast<std::size_t>(end.ptr - digits.data()), '0');
-    text.append(digits.data(), end.ptr);
-  }
-  return text;
-}
-
-std::string replaced(std::string_view text, std::string_view mark, std::string_view by) {
-  std::string result;
-  for (;;) {
-    const auto at = text.find(mark);
-    result += text.substr(0, at);
-    if (at == std::string_view::npos) return result;
-    result += by;
-    text.remove_prefix(at + mark.size());
-  }
+  std::ostringstream text;
+  text << std::hex << std::setfill('0');
+  for (int i = 0; i < 4; ++i) text << std::setw(8) << source();
+  return text.str();
 }
 
 LiveSite::LiveSite(std::string root, std::chrono::milliseconds interval,
@@ -162,7 +145,7 @@ HttpAnswer LiveSite::page() const {
   const std::string nonce = random_text();
   const std::string from_nonce = "'nonce-" + nonce + "'; ";
   return {.content_type = "text/html; charset=utf-8",
-          .body = shared(replaced(kPage, "@NONCE@", nonce)),
+          .body = shared(boost::replace_all_copy(std::string(kPage), "@NONCE@", nonce)),
           .content_security_policy = "default-src 'none'; script-src " + from_nonce + "style-src " +
                                      from_nonce +
                                      "connect-src 'self'; img-src data:; base-uri 'none'; "
@@ -179,9 +162,9 @@ HttpAnswer LiveSite::locks(std::string_view query) const {
   if (!data_.snapshot) return {.status = 503, .body = shared("the first pass has not ended\n")};
   if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
   const Snapshot& snapshot = *data_.snapshot;
-  const FoundLocks found = find_locks(snapshot, data_.marks, parsed, kMostFound, snapshot.as_of);
+  const FoundLocks found = find_locks(snapshot, parsed, kMostFound, snapshot.as_of);
   return {.content_type = "application/json",
-          .body = shared(json::found_locks(snapshot, data_.marks, found) + "\n")};
+          .body = shared(json::found_locks(snapshot, found) + "\n")};
 }
 
 HttpAnswer LiveSite::health(WallTime now) const {
@@ -200,9 +183,8 @@ HttpAnswer LiveSite::health(WallTime now) const {
 
 LiveSite::Data LiveSite::data_of(std::shared_ptr<const Snapshot> snapshot) {
   Data data;
-  data.marks = cycle_marks(snapshot->cycles);
-  data.texts = LiveFeed::texts_of(*snapshot, data.marks);
-  data.locks = shared(json::locks(*snapshot, data.marks) + "\n");
+  data.texts = LiveFeed::texts_of(*snapshot);
+  data.locks = shared(json::locks(*snapshot) + "\n");
   data.snapshot = std::move(snapshot);
   return data;
 }

@@ -24,6 +24,7 @@ namespace {
 using OnProgress = std::function<void(const Snapshot&)>;
 
 constexpr std::size_t kPageSize = 1'000;
+constexpr const char* kUnreadable = "no READ permission";
 /// Longer than the connection timeout of a view. Otherwise a missing server would not be noticed.
 constexpr std::chrono::seconds kBetweenProgressLines{10};
 
@@ -68,8 +69,7 @@ Snapshot read_all(Client& client, const std::string& root, const SurveyOptions& 
   snapshot.as_of = std::chrono::system_clock::now();
   const auto begin = LeaseClock::now();
   read_locks(client, root, options, snapshot, on_progress);
-  snapshot.cycles = confirm(client, find_cycles(snapshot.locks), options, stop);
-  sort_lists(snapshot);
+  complete(snapshot, confirm(client, find_cycles(snapshot.locks), options, stop));
   snapshot.duration =
       std::chrono::duration_cast<std::chrono::milliseconds>(LeaseClock::now() - begin);
   return snapshot;
@@ -92,6 +92,18 @@ Snapshot read_snapshot(const Invocation& invocation, Client& client, const std::
   });
 }
 
+std::optional<SurveyedLock> read_lock(Client& client, const std::string& path,
+                                      std::size_t max_holders, std::size_t max_waiting) {
+  SurveyOptions limits;
+  limits.max_depth = 0;
+  limits.max_holders = max_holders;
+  limits.max_waiting = max_waiting;
+  Snapshot snapshot = read_snapshot(client, path, limits);
+  if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, kUnreadable);
+  if (snapshot.locks.empty()) return std::nullopt;
+  return std::move(snapshot.locks.front());
+}
+
 void report_unread(const Invocation& invocation, const Snapshot& snapshot) {
   if (snapshot.unread() == 0) return;
   say(invocation.place, counted(snapshot.unread(), "path") +
@@ -107,7 +119,7 @@ void check_root(const Snapshot& snapshot) {
   }
   const bool is_unreadable = snapshot.locks.empty() && snapshot.unreadable.size() == 1 &&
                              snapshot.unreadable.front() == snapshot.root;
-  if (is_unreadable) throw Failure(ExitCode::kNoPermission, "no READ permission");
+  if (is_unreadable) throw Failure(ExitCode::kNoPermission, kUnreadable);
 }
 
 SurveyThread::SurveyThread(Client& client, Plan plan, OnSnapshot on_snapshot, OnError on_error)

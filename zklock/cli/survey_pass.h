@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -28,6 +30,11 @@ Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOpti
 /// is, unless -q is given.
 Snapshot read_snapshot(const Invocation& invocation, Client& client, const std::string& root,
                        const SurveyOptions& options);
+
+/// Reads one lock. Returns std::nullopt if there is none. Throws: Error; Failure if the path is not
+/// readable.
+std::optional<SurveyedLock> read_lock(Client& client, const std::string& path,
+                                      std::size_t max_holders, std::size_t max_waiting);
 
 /// Throws: Failure if the root of the snapshot does not exist, or is not readable.
 void check_root(const Snapshot& snapshot);

@@ -131,10 +131,9 @@ TEST(Json, HostilePidAndUnreadableTime_AreNull) {
 TEST(Json, Locks_AreOneDocument) {
   Snapshot snapshot;
   snapshot.root = "/";
-  EXPECT_EQ(Json::parse(json::locks(snapshot, cycle_marks(snapshot.cycles)))["locks"],
-            Json::array());
+  EXPECT_EQ(Json::parse(json::locks(snapshot))["locks"], Json::array());
   snapshot.locks = {busy_lock("/x"), busy_lock("/y")};
-  const Json document = Json::parse(json::locks(snapshot, cycle_marks(snapshot.cycles)));
+  const Json document = Json::parse(json::locks(snapshot));
   ASSERT_EQ(document["locks"].size(), 2U);
   EXPECT_EQ(document["locks"][1], Json::parse(json::lock_fields(busy_lock("/y"), nullptr)));
   EXPECT_EQ(document["complete"], true);
@@ -177,7 +176,7 @@ TEST(Json, EachDocument_BeginsWithItsSchema) {
   snapshot.locks = {busy_lock("/x")};
   const Finding finding{
       .level = Level::warning, .kind = "held_long", .path = "/x", .text = "t", .paths = {"/x"}};
-  EXPECT_TRUE(json::locks(snapshot, {}).starts_with(R"({"schema":"zklock.locks/1",)"));
+  EXPECT_TRUE(json::locks(snapshot).starts_with(R"({"schema":"zklock.locks/1",)"));
   EXPECT_TRUE(json::finding(finding).starts_with(R"({"schema":"zklock.finding/1",)"));
   EXPECT_TRUE(json::doctor(Level::ok, "names", "t").starts_with(R"({"schema":"zklock.doctor/1",)"));
   EXPECT_TRUE(

@@ -74,7 +74,7 @@ Snapshot snapshot_with(std::vector<SurveyedLock> locks) {
 }
 
 void show(LiveFeed& feed, const Snapshot& snapshot) {
-  feed.on_snapshot(LiveFeed::texts_of(snapshot, cycle_marks(snapshot.cycles)));
+  feed.on_snapshot(LiveFeed::texts_of(snapshot));
 }
 
 json::Beat beat_at(WallTime now) {

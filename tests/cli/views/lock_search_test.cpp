@@ -50,7 +50,7 @@ Snapshot snapshot_with(std::vector<SurveyedLock> locks) {
 
 Paths found(const Snapshot& snapshot, const std::string& search) {
   Paths paths;
-  for (const auto* lock : find_locks(snapshot, {}, {.search = search}, 100, kNow).locks) {
+  for (const auto* lock : find_locks(snapshot, {.search = search}, 100, kNow).locks) {
     paths.push_back(lock->path);
   }
   return paths;
@@ -118,7 +118,7 @@ TEST(LockSearch, MoreThanTheLimit_AreCountedAndTheImportantShown) {
   locks.push_back(busy_lock("/other"));
   locks.back().state.holders.front().held_since = kNow - 9h;
   const Snapshot snapshot = snapshot_with(std::move(locks));
-  const FoundLocks result = find_locks(snapshot, {}, {.search = "/few"}, 2, kNow);
+  const FoundLocks result = find_locks(snapshot, {.search = "/few"}, 2, kNow);
   EXPECT_EQ(result.matching, 31U);
   ASSERT_EQ(result.locks.size(), 2U);
   EXPECT_EQ(result.locks.front()->path, "/few/10");
@@ -136,7 +136,7 @@ TEST(LockSearch, Orders_AreThoseOfAllLocks) {
   locks.push_back(crowded);
   const Snapshot snapshot = snapshot_with(std::move(locks));
   const auto first = [&](RowOrder order) {
-    const FoundLocks result = find_locks(snapshot, {}, {.sort = order}, 1, kNow);
+    const FoundLocks result = find_locks(snapshot, {.sort = order}, 1, kNow);
     EXPECT_EQ(result.matching, 32U);
     return result.locks.size() == 1 ? result.locks.front()->path : std::string();
   };
@@ -147,8 +147,8 @@ TEST(LockSearch, Orders_AreThoseOfAllLocks) {
 TEST(LockSearch, Document_HasTheNumbersAndTheRows) {
   Snapshot snapshot = snapshot_with({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")});
   snapshot.unreadable = {"/secret"};
-  const FoundLocks result = find_locks(snapshot, {}, {.search = "/"}, 2, kNow);
-  const auto document = nlohmann::json::parse(json::found_locks(snapshot, {}, result));
+  const FoundLocks result = find_locks(snapshot, {.search = "/"}, 2, kNow);
+  const auto document = nlohmann::json::parse(json::found_locks(snapshot, result));
   EXPECT_EQ(document["schema"], "zklock.found/1");
   EXPECT_EQ(document["all"], 3);
   EXPECT_EQ(document["matching"], 3);
@@ -163,8 +163,8 @@ TEST(LockSearch, LongQueue_IsCutInTheDocument) {
   SurveyedLock crowded = lock_at("/a");
   for (int i = 0; i < 21; ++i) add_waiting(crowded, contender("lock-0000000001", 3s));
   const Snapshot snapshot = snapshot_with({crowded});
-  const FoundLocks result = find_locks(snapshot, {}, {.search = "/"}, 1, kNow);
-  const auto document = nlohmann::json::parse(json::found_locks(snapshot, {}, result));
+  const FoundLocks result = find_locks(snapshot, {.search = "/"}, 1, kNow);
+  const auto document = nlohmann::json::parse(json::found_locks(snapshot, result));
   EXPECT_EQ(document["locks"][0]["queue"].size(), 20U);
   EXPECT_EQ(document["locks"][0]["queue_cut"], true);
   EXPECT_EQ(document["locks"][0]["waiting"], 21);

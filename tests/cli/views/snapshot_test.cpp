@@ -144,10 +144,12 @@ TEST(Snapshot, PagesInAnyOrder_AreSorted) {
   add_page(snapshot, page);
   add_page(snapshot,
            {.locks = {lock_at("/a0")}, .empty_znodes = {}, .unreadable = {}, .too_deep = {}});
-  sort_lists(snapshot);
+  complete(snapshot, {cycle_of(true)});
   ASSERT_EQ(snapshot.locks.size(), 3U);
   EXPECT_EQ(snapshot.locks[1].path, "/a0");
   EXPECT_EQ(snapshot.unreadable.front(), "/y");
+  EXPECT_EQ(snapshot.cycles.size(), 1U);
+  EXPECT_TRUE(mark_of(snapshot.marks, "/a")->is_certain);
 }
 
 }  // namespace

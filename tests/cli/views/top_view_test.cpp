@@ -126,8 +126,8 @@ TEST_F(TopViewTest, Deadlock_IsMarked) {
   auto snapshot = std::make_shared<Snapshot>();
   snapshot->as_of = kNow;
   for (const char* const path : {"/a", "/b", "/c"}) snapshot->locks.push_back(busy_lock(path));
-  snapshot->cycles.push_back(
-      {.steps = {{.path = "/b", .waiter = {}, .blocker = {}}}, .is_certain = true});
+  complete(*snapshot,
+           {{.steps = {{.path = "/b", .waiter = {}, .blocker = {}}}, .is_certain = true}});
   view_.on_snapshot(std::move(snapshot));
   EXPECT_TRUE(lines()[2].starts_with("> /a    mutex  ")) << lines()[2];
   EXPECT_TRUE(lines()[3].starts_with(" !/b    mutex, deadlock  ")) << lines()[3];

@@ -148,14 +148,13 @@ std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_o
   return dumped(fields);
 }
 
-std::string locks(const Snapshot& snapshot, const CycleMarks& marks) {
+std::string locks(const Snapshot& snapshot) {
   std::string text = list_head(list_fields("zklock.locks/1", snapshot));
-  for (const SurveyedLock& each : snapshot.locks) append_lock(text, each, marks);
+  for (const SurveyedLock& each : snapshot.locks) append_lock(text, each, snapshot.marks);
   return text + "]}";
 }
 
-std::string found_locks(const Snapshot& snapshot, const CycleMarks& marks,
-                        const FoundLocks& found) {
+std::string found_locks(const Snapshot& snapshot, const FoundLocks& found) {
   Json fields = list_fields("zklock.found/1", snapshot);
   fields["all"] = snapshot.locks.size();
   fields["matching"] = found.matching;
@@ -164,7 +163,7 @@ std::string found_locks(const Snapshot& snapshot, const CycleMarks& marks,
   for (const SurveyedLock* const each : found.locks) {
     SurveyedLock cut = *each;
     cut.waiters.resize(std::min(cut.waiters.size(), kMostFoundWaiters));
-    append_lock(text, cut, marks);
+    append_lock(text, cut, snapshot.marks);
   }
   return text + "]}";
 }

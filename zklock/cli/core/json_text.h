@@ -26,11 +26,11 @@ enum class Known { all, one_lock, state };
 std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of,
                  Known known = Known::all);
 /// A document with all locks of a snapshot.
-std::string locks(const Snapshot& snapshot, const CycleMarks& marks);
+std::string locks(const Snapshot& snapshot);
 /// A document with the locks of a search, each with at most kMostFoundWaiters of its queue. `found`
 /// refers to the snapshot.
 inline constexpr std::size_t kMostFoundWaiters = 20;  ///< as many as the page draws
-std::string found_locks(const Snapshot& snapshot, const CycleMarks& marks, const FoundLocks& found);
+std::string found_locks(const Snapshot& snapshot, const FoundLocks& found);
 std::string finding(const Finding& finding);
 
 /// A line of `watch`. `kind`: state, disconnected or connected; `lock`: a text of lock(), or empty.

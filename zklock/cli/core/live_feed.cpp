@@ -26,9 +26,9 @@ void append(std::string& list, std::string_view item) {
 LiveFeed::LiveFeed(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}
 
-LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const CycleMarks& marks) {
+LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot) {
   const LockRows all = lock_rows(snapshot.locks, {}, RowOrder::path, snapshot.as_of);
-  const LockRows shown = most_important(all, marks, kMostLocks, snapshot.as_of);
+  const LockRows shown = most_important(all, snapshot.marks, kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
   texts->pass = {.as_of = snapshot.as_of,
                  .duration = snapshot.duration,
@@ -37,7 +37,8 @@ LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const CycleMarks
                  .unread = snapshot.unread()};
   texts->locks.reserve(shown.size());
   for (const SurveyedLock* const lock : shown) {
-    texts->locks.push_back({lock->path, json::lock_fields(*lock, mark_of(marks, lock->path))});
+    texts->locks.push_back(
+        {lock->path, json::lock_fields(*lock, mark_of(snapshot.marks, lock->path))});
   }
   return texts;
 }

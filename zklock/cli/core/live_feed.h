@@ -48,7 +48,7 @@ class LiveFeed {
   };
   using TextsPtr = std::shared_ptr<const Texts>;
   /// Any thread may call it.
-  static TextsPtr texts_of(const Snapshot& snapshot, const CycleMarks& marks);
+  static TextsPtr texts_of(const Snapshot& snapshot);
 
   void on_snapshot(TextsPtr texts) { newest_ = std::move(texts); }
   /// Begins a beat.

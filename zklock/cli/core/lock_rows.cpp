@@ -192,8 +192,8 @@ LockQuery parse_lock_query(std::string_view query) {
   return result;
 }
 
-FoundLocks find_locks(const Snapshot& snapshot, const CycleMarks& marks, const LockQuery& query,
-                      std::size_t most, WallTime now) {
+FoundLocks find_locks(const Snapshot& snapshot, const LockQuery& query, std::size_t most,
+                      WallTime now) {
   const std::vector<std::string> words = words_of(query.search);
   FoundLocks found;
   for (const SurveyedLock& lock : snapshot.locks) {
@@ -201,7 +201,9 @@ FoundLocks find_locks(const Snapshot& snapshot, const CycleMarks& marks, const L
     if (std::ranges::all_of(words, has_word)) found.locks.push_back(&lock);
   }
   found.matching = found.locks.size();
-  if (query.sort == RowOrder::path) found.locks = most_important(found.locks, marks, most, now);
+  if (query.sort == RowOrder::path) {
+    found.locks = most_important(found.locks, snapshot.marks, most, now);
+  }
   sort_rows(found.locks, query.sort, now);
   found.locks.resize(std::min(found.locks.size(), most));
   return found;

@@ -78,7 +78,7 @@ struct FoundLocks {
 /// A word matches a part of the path, or of a text of a described contender: host, application,
 /// label, note, owner, thread, library, session. A small ASCII letter matches its capital letter.
 /// Pure.
-FoundLocks find_locks(const Snapshot& snapshot, const CycleMarks& marks, const LockQuery& query,
-                      std::size_t most, WallTime now);
+FoundLocks find_locks(const Snapshot& snapshot, const LockQuery& query, std::size_t most,
+                      WallTime now);
 
 }  // namespace zklock::cli

@@ -48,11 +48,13 @@ void add_page(Snapshot& snapshot, SurveyPage page) {
   append(snapshot.too_deep, std::move(page.too_deep));
 }
 
-void sort_lists(Snapshot& snapshot) {
+void complete(Snapshot& snapshot, std::vector<LockCycle> cycles) {
   std::ranges::sort(snapshot.locks, {}, &SurveyedLock::path);
   std::ranges::sort(snapshot.empty, {}, &EmptyZnode::path);
   std::ranges::sort(snapshot.unreadable);
   std::ranges::sort(snapshot.too_deep);
+  snapshot.cycles = std::move(cycles);
+  snapshot.marks = cycle_marks(snapshot.cycles);
 }
 
 std::set<std::string> paths_to_confirm(std::span<const LockCycle> cycles) {

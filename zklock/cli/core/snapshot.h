@@ -17,6 +17,20 @@
 
 namespace zklock::cli {
 
+/// The cycle that a path takes part in.
+struct CycleMark {
+  bool is_certain = false;
+  std::vector<std::string> paths;  ///< the first 20 paths of the cycle
+
+  friend bool operator==(const CycleMark&, const CycleMark&) = default;
+};
+/// By path. The paths of a cycle share its mark. If a path is in several cycles, a certain one
+/// wins.
+using CycleMarks = std::map<std::string, std::shared_ptr<const CycleMark>, std::less<>>;
+CycleMarks cycle_marks(std::span<const LockCycle> cycles);
+/// Returns the mark of a path; null if it is in no cycle.
+const CycleMark* mark_of(const CycleMarks& marks, std::string_view path);
+
 /// The result of one pass over all locks below a root. Thread-safety: a value.
 struct Snapshot {
   std::string root;
@@ -24,6 +38,7 @@ struct Snapshot {
   std::chrono::milliseconds duration{0};  ///< duration of the pass
   std::vector<SurveyedLock> locks;        ///< in the order of their paths
   std::vector<LockCycle> cycles;          ///< certain cycles are confirmed
+  CycleMarks marks;                       ///< of `cycles`
   std::vector<EmptyZnode> empty;
   std::vector<std::string> unreadable;  ///< see SurveyPage
   std::vector<std::string> too_deep;
@@ -42,8 +57,8 @@ inline constexpr std::size_t kMostContenders = 100'000;
 
 /// Adds one page of a survey. REQUIRES: the first holders of a lock are described.
 void add_page(Snapshot& snapshot, SurveyPage page);
-/// Sorts the lists after the last page. Cycles are not searched for.
-void sort_lists(Snapshot& snapshot);
+/// Sorts the lists after the last page, and sets the cycles with their marks.
+void complete(Snapshot& snapshot, std::vector<LockCycle> cycles);
 
 /// The most paths that are read a second time. Cycles beyond it stay possible.
 inline constexpr std::size_t kMostConfirmedPaths = 200;
@@ -55,20 +70,6 @@ std::set<std::string> paths_to_confirm(std::span<const LockCycle> cycles);
 /// wait, and each holder hold, with equal tokens. Then all these waits existed at one time.
 std::vector<LockCycle> confirmed_cycles(std::vector<LockCycle> found,
                                         std::span<const SurveyedLock> second);
-
-/// The cycle that a path takes part in.
-struct CycleMark {
-  bool is_certain = false;
-  std::vector<std::string> paths;  ///< the first 20 paths of the cycle
-
-  friend bool operator==(const CycleMark&, const CycleMark&) = default;
-};
-/// By path. The paths of a cycle share its mark. If a path is in several cycles, a certain one
-/// wins.
-using CycleMarks = std::map<std::string, std::shared_ptr<const CycleMark>, std::less<>>;
-CycleMarks cycle_marks(std::span<const LockCycle> cycles);
-/// Returns the mark of a path; null if it is in no cycle.
-const CycleMark* mark_of(const CycleMarks& marks, std::string_view path);
 
 /// The sums over all locks of a snapshot. The page and /metrics show these.
 struct SurveyTotals {

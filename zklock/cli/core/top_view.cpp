@@ -29,6 +29,12 @@ int step_of(Key key, std::size_t page) {
   }
 }
 
+/// Returns the index of the row with that path; the number of rows if there is none.
+std::size_t index_of(const LockRows& rows, const std::string& path) {
+  return static_cast<std::size_t>(std::ranges::find(rows, path, &SurveyedLock::path) -
+                                  rows.begin());
+}
+
 std::size_t moved(std::size_t at, int step, std::size_t end) {
   const auto target = static_cast<long>(at) + step;
   const auto last = static_cast<long>(end) - 1;
@@ -60,9 +66,8 @@ void TopView::move(int step, WallTime now) {
   }
   const auto all = rows(now);
   if (all.empty()) return;
-  const auto at = std::ranges::find(all, selected_, &SurveyedLock::path);
-  const auto index = at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin());
-  selected_ = all[at == all.end() ? 0 : moved(index, step, all.size())]->path;
+  const std::size_t at = index_of(all, selected_);
+  selected_ = all[at == all.size() ? 0 : moved(at, step, all.size())]->path;
 }
 
 void TopView::on_filter_key(Key key) {
@@ -112,10 +117,9 @@ std::string TopView::title(std::size_t count, WallTime now) const {
   text += counted(snapshot_->locks.size(), "lock");
   if (count != snapshot_->locks.size()) text += ", " + std::to_string(count) + " shown";
   if (!snapshot_->cycles.empty()) {
-    const auto certain = std::ranges::count_if(snapshot_->cycles, &LockCycle::is_certain);
-    text += ", " + counted(static_cast<std::size_t>(certain), "deadlock") + ", " +
-            std::to_string(snapshot_->cycles.size() - static_cast<std::size_t>(certain)) +
-            " possible";
+    const SurveyTotals totals = totals_of(*snapshot_);
+    text += ", " + counted(totals.certain_cycles, "deadlock") + ", " +
+            std::to_string(totals.possible_cycles) + " possible";
   }
   if (const auto unread = snapshot_->unread(); unread > 0) {
     text += ", " + counted(unread, "path") + " not read";
@@ -123,21 +127,22 @@ std::string TopView::title(std::size_t count, WallTime now) const {
   return text + "; " + text_of(Duration(age(snapshot_->as_of, now))) + " old";
 }
 
-std::vector<std::string> TopView::list_lines(std::size_t width, std::size_t height, WallTime now) {
+std::vector<std::string> TopView::list_lines(std::size_t width, WallTime now) {
   const auto all = rows(now);
   std::vector<std::string> result{title(all.size(), now)};
   if (all.empty()) return result;
-  page_ = std::max<std::size_t>(1, height - std::min(height, kOtherLines));
-  const auto found = std::ranges::find(all, selected_, &SurveyedLock::path);
-  const auto at = found == all.end() ? 0 : static_cast<std::size_t>(found - all.begin());
-  if (found == all.end()) selected_ = all.front()->path;
+  std::size_t at = index_of(all, selected_);
+  if (at == all.size()) {
+    at = 0;
+    selected_ = all.front()->path;
+  }
   first_row_ = std::min({first_row_, at, all.size() - 1});
   if (at >= first_row_ + page_) first_row_ = at + 1 - page_;
   const auto count = std::min(page_, all.size() - first_row_);
   const LockRows shown(all.begin() + static_cast<std::ptrdiff_t>(first_row_),
                        all.begin() + static_cast<std::ptrdiff_t>(first_row_ + count));
   const std::size_t table_width = width - std::min(width, kMarkWidth);
-  const CycleMarks marks = cycle_marks(snapshot_->cycles);
+  const CycleMarks& marks = snapshot_->marks;
   std::size_t row = 0;  // of the table: 0 is that of the titles
   for (const std::string& line : lock_table(shown, now, marks).lines(table_width)) {
     const bool is_in_cycle = row > 0 && mark_of(marks, shown[row - 1]->path) != nullptr;
@@ -148,17 +153,16 @@ std::vector<std::string> TopView::list_lines(std::size_t width, std::size_t heig
   return result;
 }
 
-std::vector<std::string> TopView::lock_lines(std::size_t width, std::size_t height, WallTime now) {
-  page_ = std::max<std::size_t>(1, height - std::min(height, kOtherLines));
+std::vector<std::string> TopView::lock_lines(std::size_t width, WallTime now) {
   std::vector<std::string> result{"zklock " + selected_};
   const auto all = rows(now);
-  const auto found = std::ranges::find(all, selected_, &SurveyedLock::path);
-  if (found == all.end()) {
+  const std::size_t at = index_of(all, selected_);
+  if (at == all.size()) {
     result.emplace_back("free");
     return result;
   }
-  auto lines = contender_table(**found, now).lines(width);
-  const std::string rest = rest_text(**found);
+  auto lines = contender_table(*all[at], now).lines(width);
+  const std::string rest = rest_text(*all[at]);
   if (!rest.empty()) lines.push_back(rest);
   result.push_back(lines.front());
   first_line_ = std::min(first_line_, lines.size() - 1);
@@ -169,8 +173,8 @@ std::vector<std::string> TopView::lock_lines(std::size_t width, std::size_t heig
 }
 
 std::vector<std::string> TopView::lines(std::size_t width, std::size_t height, WallTime now) {
-  auto result =
-      state_ == State::lock ? lock_lines(width, height, now) : list_lines(width, height, now);
+  page_ = std::max<std::size_t>(1, height - std::min(height, kOtherLines));
+  auto result = state_ == State::lock ? lock_lines(width, now) : list_lines(width, now);
   std::string last = "q quit  h w p sort  / filter  enter contenders  space now";
   if (state_ == State::filter || !filter_.empty()) last = "filter: " + filter_;
   if (!problem_.empty()) last = problem_;

@@ -61,8 +61,8 @@ class TopView {
   void move(int step, WallTime now);
   void on_filter_key(Key key);
   std::string title(std::size_t count, WallTime now) const;
-  std::vector<std::string> list_lines(std::size_t width, std::size_t height, WallTime now);
-  std::vector<std::string> lock_lines(std::size_t width, std::size_t height, WallTime now);
+  std::vector<std::string> list_lines(std::size_t width, WallTime now);
+  std::vector<std::string> lock_lines(std::size_t width, WallTime now);
 
   const std::string root_;
   RowOrder order_;
