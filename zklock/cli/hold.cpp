@@ -21,7 +21,6 @@
 #include "zklock/cli/io/service_notify.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/io/unique_fd.h"
-#include "zklock/cli/run.h"
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/client.h"

@@ -20,13 +20,8 @@
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/client.h"
-#include "zklock/client_options.h"
 
 namespace zklock::cli {
-
-/// Returns the options of the client for a run. Throws: Failure if the system has no threads for
-/// it.
-[[nodiscard]] ClientOptions run_client_options(const RunOptions& options);
 
 /// The surroundings of a Run, which outlive it.
 struct RunParts {

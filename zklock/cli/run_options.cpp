@@ -59,6 +59,18 @@ int error_of_program(const std::string& path) {
 
 }  // namespace
 
+ClientOptions run_client_options(const RunOptions& options) {
+  ClientOptions client = client_options(options.settings);
+  if (!options.settings.session_timeout) {
+    Duration timeout = options.default_session_timeout;
+    if (options.grace) timeout = std::max(timeout, *options.grace * 4);
+    client.session_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  }
+  client.connection_timeout = kConnectionTimeout;
+  client.loss_callback_limit = std::chrono::hours(24);
+  return client;
+}
+
 Deadline acquire_deadline(const RunOptions& options, Instant begin) {
   if (options.nonblock) return Deadline::passed();
   return options.wait ? Deadline(begin + *options.wait) : Deadline::never();
@@ -189,7 +201,8 @@ void check_lock_options(RunOptions& options, const Invocation& invocation) {
   lock.note = options.note.value_or("");
   options.kind = kind_of(lock);
   const char* const held = std::getenv("ZKLOCK_HELD");
-  options.held = held_with(held != nullptr ? held : "", options.settings.hosts, options.path);
+  options.held =
+      held_with(held != nullptr ? held : "", options.settings.hosts, options.path);
 }
 
 void check_options(RunOptions& options, const Invocation& invocation) {

@@ -63,6 +63,12 @@ void check_lock_options(RunOptions& options, const Invocation& invocation);
 /// Throws: Failure.
 void check_options(RunOptions& options, const Invocation& invocation);
 
+/// How long a client may take to connect.
+inline constexpr std::chrono::seconds kConnectionTimeout{15};
+/// Returns the options of a client that holds a lock for these options. Throws: as
+/// client_options().
+[[nodiscard]] ClientOptions run_client_options(const RunOptions& options);
+
 /// Returns the value of ZKLOCK_HELD for a command below a lock. `held`: the present value, which
 /// has one line for each lock that an ancestor of this process holds.
 /// Throws: Failure with ExitCode::kData if the lock is among them.
