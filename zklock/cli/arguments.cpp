@@ -67,7 +67,8 @@ void declare_globals(CLI::App& app, Settings& flags, SettingTexts& texts) {
   app.set_version_flag("--version", std::string("zklock ") + ZKLOCK_VERSION_STRING);
   app.add_option("-z,--hosts", texts["hosts"], "Servers: host:port,host:port/chroot")
       ->type_name("HOSTS");
-  app.add_flag("--create-chroot", flags.create_chroot, "Create the chroot of HOSTS if needed");
+  app.add_flag("--create-chroot", flags.client.create_chroot,
+               "Create the chroot of HOSTS if needed");
   app.add_option("--config", texts["config"], "Configuration file")->type_name("FILE");
   app.add_option("--digest-file", texts["digest-file"], "File with the line user:password")
       ->type_name("FILE");
@@ -199,7 +200,7 @@ int run_arguments(std::span<const std::string> arguments) {
   if (const auto code = parse(app, std::move(own), chosen)) return *code;
   if (chosen == nullptr) refuse("no command");
   check_descriptors();
-  flags.application = std::string("zklock ") + chosen->command->name;
+  flags.client.application = std::string("zklock ") + chosen->command->name;
   return run(chosen->action,
              {read_settings(std::move(flags), texts), place_of(*chosen), std::move(program)});
 }

@@ -28,8 +28,6 @@ namespace zklock::cli {
 
 namespace {
 
-using std::chrono::milliseconds;
-
 struct Name {
   std::string_view of_library;
   std::string_view of_command;
@@ -141,16 +139,7 @@ Failure failure_of(const std::exception_ptr& error) {
 
 ClientOptions client_options(const Settings& settings) {
   check_threads();
-  ClientOptions options;
-  options.hosts = settings.hosts;
-  options.create_chroot = settings.create_chroot;
-  options.digest = settings.digest;
-  options.tls = settings.tls;
-  if (settings.acl_is_creator_all) options.acl = AclPolicy::creator_all();
-  options.application = settings.application;
-  if (settings.session_timeout) {
-    options.session_timeout = std::chrono::duration_cast<milliseconds>(*settings.session_timeout);
-  }
+  ClientOptions options = settings.client;
   set_log(options, settings.quiet, settings.verbose);
   return options;
 }

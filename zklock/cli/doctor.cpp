@@ -202,12 +202,12 @@ void check_host(Report& report) {
 
 /// Checks what follows the servers in HOSTS. Without it, no lock can be acquired.
 void check_chroot(Client& client, const Settings& settings, Report& report) {
-  const auto slash = settings.hosts.find('/');
-  if (slash == std::string::npos || slash + 1 == settings.hosts.size()) return;
-  const std::string chroot = settings.hosts.substr(slash);
+  const auto slash = settings.client.hosts.find('/');
+  if (slash == std::string::npos || slash + 1 == settings.client.hosts.size()) return;
+  const std::string chroot = settings.client.hosts.substr(slash);
   if (read_one(client, "/").has_root()) {
     report.add(Level::ok, "chroot", chroot + " exists");
-  } else if (settings.create_chroot) {
+  } else if (settings.client.create_chroot) {
     report.add(Level::notice, "chroot", chroot + " does not exist; the first lock creates it");
   } else {
     report.add(Level::failure, "chroot",
@@ -265,11 +265,11 @@ void try_path(Client& client, const std::string& path, Report& report) {
 
 int doctor(const Settings& settings, const DoctorOptions& options) {
   Report report(settings.json, options.fail_on);
-  report.add(Level::ok, "settings", "hosts " + settings.hosts);
-  if (settings.tls) {
+  report.add(Level::ok, "settings", "hosts " + settings.client.hosts);
+  if (settings.client.tls) {
     report.add(Level::notice, "server", "not checked, as srvr has no TLS");
   } else {
-    check_servers(settings.hosts, report);
+    check_servers(settings.client.hosts, report);
   }
   check_host(report);
   const auto client = view_client(settings);

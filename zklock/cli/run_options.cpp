@@ -202,7 +202,7 @@ void check_lock_options(RunOptions& options, const Invocation& invocation) {
   options.kind = kind_of(lock);
   const char* const held = std::getenv("ZKLOCK_HELD");
   options.held =
-      held_with(held != nullptr ? held : "", options.settings.hosts, options.path);
+      held_with(held != nullptr ? held : "", options.settings.client.hosts, options.path);
 }
 
 void check_options(RunOptions& options, const Invocation& invocation) {

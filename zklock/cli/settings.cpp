@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
@@ -136,28 +137,33 @@ Settings read_settings(Settings flags, SettingTexts options) {
     }
   }
   Settings settings = std::move(flags);
-  settings.hosts = texts["hosts"];
-  if (settings.hosts.empty()) {
+  ClientOptions& client = settings.client;
+  client.hosts = texts["hosts"];
+  if (client.hosts.empty()) {
     throw Failure(ExitCode::kUsage,
                   "no servers: use -z HOSTS, ZKLOCK_HOSTS or \"hosts\" in the configuration");
   }
   const std::string& timeout = texts["session-timeout"];
-  if (!timeout.empty()) settings.session_timeout = parse_duration(timeout);
+  if (!timeout.empty()) {
+    settings.session_timeout = parse_duration(timeout);
+    client.session_timeout =
+        std::chrono::duration_cast<std::chrono::milliseconds>(*settings.session_timeout);
+  }
   const std::string& digest = texts["digest-file"];
-  if (!digest.empty()) settings.digest = read_digest(digest);
+  if (!digest.empty()) client.digest = read_digest(digest);
   const std::string& acl = texts["acl"];
   if (!acl.empty() && acl != "open" && acl != "creator-all") {
     refuse_setting("acl is open or creator-all, not \"" + display_text(acl) + '"');
   }
-  settings.acl_is_creator_all = acl == "creator-all";
+  if (acl == "creator-all") client.acl = AclPolicy::creator_all();
   if (!texts["tls-ca"].empty()) {
     (void)read_secret(texts["tls-key"]);
-    settings.tls = TlsOptions{.ca_file = texts["tls-ca"],
-                              .certificate_file = texts["tls-certificate"],
-                              .key_file = texts["tls-key"],
-                              .key_password = {}};
+    client.tls = TlsOptions{.ca_file = texts["tls-ca"],
+                            .certificate_file = texts["tls-certificate"],
+                            .key_file = texts["tls-key"],
+                            .key_password = {}};
   }
-  if (!texts["application"].empty()) settings.application = texts["application"];
+  if (!texts["application"].empty()) client.application = texts["application"];
   return settings;
 }
 

@@ -12,13 +12,8 @@ namespace zklock::cli {
 
 /// How to reach the servers, and what to print.
 struct Settings {
-  std::string hosts;
-  std::optional<Duration> session_timeout;
-  std::optional<DigestCredential> digest;
-  std::optional<TlsOptions> tls;
-  bool acl_is_creator_all = false;
-  std::string application;  ///< name of the client
-  bool create_chroot = false;
+  ClientOptions client;
+  std::optional<Duration> session_timeout;  ///< set if the user chose one
   bool json = false;
   bool quiet = false;
   bool verbose = false;

@@ -53,14 +53,14 @@ class SettingsTest : public ::testing::Test {
 TEST_F(SettingsTest, FlagBeatsVariableBeatsFile) {
   write("zklock.conf", "# servers\n hosts = file:1 # here\nsession-timeout=40s\n");
   SettingTexts options;
-  EXPECT_EQ(read_settings({}, options).hosts, "file:1");
+  EXPECT_EQ(read_settings({}, options).client.hosts, "file:1");
   EXPECT_EQ(read_settings({}, options).session_timeout, std::chrono::seconds(40));
   ::setenv("ZKLOCK_HOSTS", "variable:1", 1);
   ::setenv("ZKLOCK_SESSION_TIMEOUT", "20s", 1);
-  EXPECT_EQ(read_settings({}, options).hosts, "variable:1");
+  EXPECT_EQ(read_settings({}, options).client.hosts, "variable:1");
   EXPECT_EQ(read_settings({}, options).session_timeout, std::chrono::seconds(20));
   options["hosts"] = "flag:1";
-  EXPECT_EQ(read_settings({}, options).hosts, "flag:1");
+  EXPECT_EQ(read_settings({}, options).client.hosts, "flag:1");
 }
 
 TEST_F(SettingsTest, NoHosts_AreAUsageError) {
@@ -85,7 +85,7 @@ TEST_F(SettingsTest, ReadableSecret_IsRefused) {
   SettingTexts options;
   options["hosts"] = "h:1";
   options["digest-file"] = write("digest", "user:pass:word\n");
-  const auto digest = read_settings({}, options).digest;
+  const auto digest = read_settings({}, options).client.digest;
   ASSERT_TRUE(digest);
   EXPECT_EQ(digest->user, "user");
   EXPECT_EQ(digest->password, "pass:word");
@@ -105,7 +105,7 @@ TEST_F(SettingsTest, BlanksAroundTheDigest_AreDropped) {
   for (const char* const text :
        {"user:pass word\r\n", "user:pass word \t\n", " user:pass word\r"}) {
     options["digest-file"] = write("digest", text);
-    const auto digest = read_settings({}, options).digest;
+    const auto digest = read_settings({}, options).client.digest;
     ASSERT_TRUE(digest);
     EXPECT_EQ(digest->user, "user") << text;
     EXPECT_EQ(digest->password, "pass word") << text;
@@ -166,7 +166,7 @@ TEST(RunOptions, TooManyPermits_LimitIsNamed) {
 
 TEST(RunOptions, OptionsThatExcludeEachOther_AreRefused) {
   Invocation invocation;
-  invocation.settings.hosts = "h:1";
+  invocation.settings.client.hosts = "h:1";
   invocation.program = {"true"};
   const auto code_of = [&](RunOptions options) {
     options.path = "/x";

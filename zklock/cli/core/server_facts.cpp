@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/server_facts.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <system_error>
@@ -31,25 +32,23 @@ bool take_number(std::string_view& text, int& number) {
 ServerFacts parse_server_facts(std::string_view answer) {
   ServerFacts facts;
   facts.mode = value_of(answer, "Mode: ");
-  ServerFacts::Version version;
+  ServerVersion version{};
   std::string_view text = value_of(answer, "Zookeeper version: ");
-  if (take_number(text, version.major) && take_number(text, version.minor) &&
-      take_number(text, version.patch)) {
+  if (std::ranges::all_of(version, [&text](int& part) { return take_number(text, part); })) {
     facts.version = version;
   }
   return facts;
 }
 
-std::string to_string(const ServerFacts::Version& version) {
-  return std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
-         std::to_string(version.patch);
+std::string to_string(const ServerVersion& version) {
+  return std::to_string(version[0]) + "." + std::to_string(version[1]) + "." +
+         std::to_string(version[2]);
 }
 
-VersionVerdict verdict_of(const ServerFacts::Version& version) noexcept {
-  using Version = ServerFacts::Version;
-  if (version < Version{3, 5, 1})
+VersionVerdict verdict_of(const ServerVersion& version) noexcept {
+  if (version < ServerVersion{3, 5, 1})
     return {Level::failure, "upgrade it: zklock needs ZooKeeper 3.5.1 or later"};
-  if (version < Version{3, 9, 4}) {
+  if (version < ServerVersion{3, 9, 4}) {
     return {Level::warning, "upgrade it: before 3.9.4 a server can lose a committed write"};
   }
   return {};
