@@ -59,14 +59,13 @@ class ChangePrinter {
     lock.path = path_;
     lock.is_delayed = state.lock_delay.has_value();
     lock.state = state;
-    print(now, "state",
-          is_json_ ? json::lock(lock, nullptr, now, json::Known::state) : state_text(state, now));
+    print(now, "state", &lock, state_text(state, now));
   }
   void on_connection(ConnectionState state) {
     const bool is_connected =
         state == ConnectionState::connected || state == ConnectionState::reconnected;
     const char* const kind = is_connected ? "connected" : "disconnected";
-    print(std::chrono::system_clock::now(), kind, is_json_ ? "" : kind);
+    print(std::chrono::system_clock::now(), kind, nullptr, kind);
   }
   /// Returns the error number of the standard output; 0 without an error.
   int error() const noexcept { return error_; }
@@ -78,11 +77,11 @@ class ChangePrinter {
   }
 
  private:
-  void print(WallTime now, const char* kind, const std::string& text) {
+  void print(WallTime now, const char* kind, const SurveyedLock* lock, const std::string& text) {
     const std::lock_guard guard(mutex_);
     if (is_stopped_ || error_ != 0) return;
     error_ =
-        try_print_line(is_json_ ? json::change(now, kind, text) : time_of_day(now) + "  " + text);
+        try_print_line(is_json_ ? json::change(now, kind, lock) : time_of_day(now) + "  " + text);
   }
 
   const std::string path_;

@@ -185,11 +185,12 @@ TEST(Json, EachDocument_BeginsWithItsSchema) {
   EXPECT_EQ(json::hold("/x", "lock-0000000001", "4294967297.0", "mutex", ""),
             R"({"schema":"zklock.hold/1","path":"/x","node":"lock-0000000001",)"
             R"("token":"4294967297.0","kind":"mutex","note":null})");
-  const auto line = json::lock(busy_lock("/x"), nullptr, kNow);
-  const auto change = json::change(kNow, "state", line);
+  const auto lock = busy_lock("/x");
+  const auto line = json::lock(lock, nullptr, kNow, json::Known::state);
+  const auto change = json::change(kNow, "state", &lock);
   EXPECT_TRUE(change.starts_with(R"({"schema":"zklock.change/1",)"));
   EXPECT_EQ(Json::parse(change)["lock"], Json::parse(line));
-  EXPECT_EQ(Json::parse(json::change(kNow, "disconnected", ""))["lock"], nullptr);
+  EXPECT_EQ(Json::parse(json::change(kNow, "disconnected", nullptr))["lock"], nullptr);
 }
 
 }  // namespace

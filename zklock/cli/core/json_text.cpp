@@ -115,6 +115,13 @@ Json fields_of(const SurveyedLock& lock, const CycleMark* cycle, Known known = K
   return fields;
 }
 
+Json document_of(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of, Known known) {
+  Json fields{{"schema", "zklock.lock/1"}};
+  fields.update(fields_of(lock, cycle, known));
+  fields["as_of_ms"] = ms(as_of);
+  return fields;
+}
+
 Json list_fields(const char* schema, const Snapshot& snapshot) {
   return {{"schema", schema},
           {"root", snapshot.root},
@@ -142,10 +149,7 @@ std::string lock_fields(const SurveyedLock& lock, const CycleMark* cycle) {
 }
 
 std::string lock(const SurveyedLock& lock, const CycleMark* cycle, WallTime as_of, Known known) {
-  Json fields{{"schema", "zklock.lock/1"}};
-  fields.update(fields_of(lock, cycle, known));
-  fields["as_of_ms"] = ms(as_of);
-  return dumped(fields);
+  return dumped(document_of(lock, cycle, as_of, known));
 }
 
 std::string locks(const Snapshot& snapshot) {
@@ -183,11 +187,12 @@ std::string finding(const Finding& finding) {
                  {"participants", participants}});
 }
 
-std::string change(WallTime at, std::string_view kind, const std::string& lock) {
-  return dumped({{"schema", "zklock.change/1"},
-                 {"at_ms", ms(at)},
-                 {"kind", kind},
-                 {"lock", lock.empty() ? Json() : Json::parse(lock)}});
+std::string change(WallTime at, std::string_view kind, const SurveyedLock* lock) {
+  return dumped(
+      {{"schema", "zklock.change/1"},
+       {"at_ms", ms(at)},
+       {"kind", kind},
+       {"lock", lock == nullptr ? Json() : document_of(*lock, nullptr, at, Known::state)}});
 }
 
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,

@@ -33,8 +33,8 @@ inline constexpr std::size_t kMostFoundWaiters = 20;  ///< as many as the page d
 std::string found_locks(const Snapshot& snapshot, const FoundLocks& found);
 std::string finding(const Finding& finding);
 
-/// A line of `watch`. `kind`: state, disconnected or connected; `lock`: a text of lock(), or empty.
-std::string change(WallTime at, std::string_view kind, const std::string& lock);
+/// A line of `watch`. `kind`: state, disconnected or connected; `lock`: with Known::state, or null.
+std::string change(WallTime at, std::string_view kind, const SurveyedLock* lock);
 /// A line of `release`. `outcome`: released, free, not_held, no_such_contender, not_released.
 /// `holding`: how many earlier holders still hold.
 std::string release(std::string_view path, std::string_view node, std::string_view outcome,
