@@ -152,7 +152,8 @@ def child_reads_the_terminal_beside_other_input(case):
 
 
 def interrupt_reaches_child_of_another_group(case):
-    terminal = Terminal(case, f"exec timeout 60 sh -c \"trap 'echo INTERRUPTED; exit 5' INT; echo READY; {LOOP}\"")
+    terminal = Terminal(case, "exec perl -e 'setpgrp; exec @ARGV' "
+                        f"sh -c \"trap 'echo INTERRUPTED; exit 5' INT; echo READY; {LOOP}\"")
     terminal.await_output("READY")
     terminal.type("\x03")
     expect(terminal.next_state(), "5")
