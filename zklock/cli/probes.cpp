@@ -8,31 +8,27 @@ namespace zklock::cli {
 
 namespace {
 
-HttpAnswer refused(const std::string& text) {
-  return {.status = 503, .body = shared(text + '\n')};
-}
-
 HttpAnswer livez(const ProbeFacts& facts) {
-  if (facts.health.state != HealthState::failed) return {.body = shared("ok\n")};
+  if (facts.health.state != HealthState::failed) return text_answer(200, "ok");
   std::string text;
   for (const HealthProblem& problem : facts.health.problems) {
     if (problem.state != HealthState::failed) continue;
     text += (text.empty() ? "" : "; ") + problem.text;
   }
-  return refused(text);
+  return text_answer(503, text);
 }
 
 HttpAnswer readyz(const ProbeFacts& facts) {
-  if (facts.leads && facts.state == RunState::running) return {.body = shared("ok\n")};
-  if (facts.leads) return refused("this process leads, but its command does not run");
-  if (!facts.is_connected) return refused("standby: no connection to ZooKeeper");
-  if (!facts.leader) return refused("standby: there is no leader");
+  if (facts.leads && facts.state == RunState::running) return text_answer(200, "ok");
+  if (facts.leads) return text_answer(503, "this process leads, but its command does not run");
+  if (!facts.is_connected) return text_answer(503, "standby: no connection to ZooKeeper");
+  if (!facts.leader) return text_answer(503, "standby: there is no leader");
   std::string text = "standby: led by " + to_string(*facts.leader);
   if (facts.leader->held_since) {
     text += " for " + duration_text(std::chrono::duration_cast<std::chrono::milliseconds>(
                           facts.now - *facts.leader->held_since));
   }
-  return refused(text);
+  return text_answer(503, text);
 }
 
 }  // namespace
@@ -40,7 +36,7 @@ HttpAnswer readyz(const ProbeFacts& facts) {
 HttpAnswer probe_answer(std::string_view path, const ProbeFacts& facts) {
   if (path == "/livez") return livez(facts);
   if (path == "/readyz") return readyz(facts);
-  return {.status = 404, .body = shared("no such page\n")};
+  return text_answer(404, "no such page");
 }
 
 Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint)

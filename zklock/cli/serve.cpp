@@ -49,6 +49,7 @@ namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMostShownWaiting = 100;  ///< described waiting contenders of a lock
+constexpr const char* kNoPass = "the first pass has not ended";
 constexpr std::chrono::seconds kBeatInterval{2};
 constexpr milliseconds kShortestInterval{100};
 constexpr std::chrono::hours kLongestInterval{24};
@@ -60,6 +61,15 @@ struct ServeOptions {
   std::size_t rate = 1'000;
   Duration interval = std::chrono::seconds(2);
 };
+
+/// Returns 128 random bits as hexadecimal digits.
+std::string random_text() {
+  std::random_device source;
+  std::ostringstream text;
+  text << std::hex << std::setfill('0');
+  for (int i = 0; i < 4; ++i) text << std::setw(8) << source();
+  return text.str();
+}
 
 /// The answers of `serve`, from the newest snapshot.
 ///
@@ -76,12 +86,30 @@ struct ServeOptions {
 /// Thread-safety: one thread, that of the HTTP server.
 class LiveSite {
  public:
-  LiveSite(std::string root, std::chrono::milliseconds interval,
-           std::function<bool()> is_connected);
+  LiveSite(std::string root, std::chrono::milliseconds interval, std::function<bool()> is_connected)
+      : interval_(interval),
+        is_connected_(std::move(is_connected)),
+        feed_(std::move(root), ZKLOCK_VERSION_STRING) {}
+
   LiveSite(const LiveSite&) = delete;
   LiveSite& operator=(const LiveSite&) = delete;
 
-  HttpAnswer answer(std::string_view path, std::string_view query, WallTime now);
+  HttpAnswer answer(std::string_view path, std::string_view query, WallTime now) {
+    if (path == "/") return page();
+    if (path == "/events") {
+      const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
+      return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
+    }
+    if (path == "/api/locks") return locks(query);
+    if (path == "/metrics") {
+      return {.content_type = std::string(kMetricsContentType),
+              .body = shared(
+                  observed_metrics(data_.snapshot.get(), metric_paths_, is_connected_(), now))};
+    }
+    if (path == "/healthz") return health(now);
+    return text_answer(404, "no such page");
+  }
+
   /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes
   /// long.
   struct Data {
@@ -89,18 +117,69 @@ class LiveSite {
     LiveFeed::TextsPtr texts;
     SharedText locks;  ///< /api/locks without a query
   };
-  static Data data_of(std::shared_ptr<const Snapshot> snapshot);
+  static Data data_of(std::shared_ptr<const Snapshot> snapshot) {
+    Data data;
+    data.texts = LiveFeed::texts_of(*snapshot);
+    data.locks = shared(json::locks(*snapshot) + "\n");
+    data.snapshot = std::move(snapshot);
+    return data;
+  }
+
   /// Begins a beat, so that the sums of the page fit its locks.
-  void on_data(Data data, WallTime now);
+  void on_data(Data data, WallTime now) {
+    data_ = std::move(data);
+    metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
+    error_.clear();
+    feed_.on_snapshot(data_.texts);
+    on_beat(now);
+  }
+
   /// The last pass failed.
-  void on_error(std::string error);
+  void on_error(std::string error) { error_ = std::move(error); }
+
   /// Begins a beat of the event streams.
-  void on_beat(WallTime now);
+  void on_beat(WallTime now) {
+    feed_.on_beat(
+        {.now = now, .interval = interval_, .connected = is_connected_(), .error = error_});
+  }
 
  private:
-  HttpAnswer page() const;
-  HttpAnswer locks(std::string_view query) const;
-  HttpAnswer health(WallTime now) const;
+  HttpAnswer page() const {
+    const std::string nonce = random_text();
+    const std::string from_nonce = "'nonce-" + nonce + "'; ";
+    return {.content_type = "text/html; charset=utf-8",
+            .body = shared(boost::replace_all_copy(std::string(kPage), "@NONCE@", nonce)),
+            .content_security_policy = "default-src 'none'; script-src " + from_nonce +
+                                       "style-src " + from_nonce +
+                                       "connect-src 'self'; img-src data:; base-uri 'none'; "
+                                       "form-action 'none'; frame-ancestors 'none'"};
+  }
+
+  HttpAnswer locks(std::string_view query) const {
+    LockQuery parsed;
+    try {
+      parsed = parse_lock_query(query);
+    } catch (const Failure& failure) {
+      return text_answer(400, failure.what());
+    }
+    if (!data_.snapshot) return text_answer(503, kNoPass);
+    if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
+    const Snapshot& snapshot = *data_.snapshot;
+    const FoundLocks found = find_locks(snapshot, parsed, kMostFound, snapshot.as_of);
+    return {.content_type = "application/json",
+            .body = shared(json::found_locks(snapshot, found) + "\n")};
+  }
+
+  HttpAnswer health(WallTime now) const {
+    if (!is_connected_()) return text_answer(503, "no connection to ZooKeeper");
+    if (!error_.empty()) return text_answer(503, "the last pass failed: " + error_);
+    if (!data_.snapshot) return text_answer(503, kNoPass);
+    const auto data_age = age(data_.snapshot->as_of, now);
+    if (data_age > 3 * (interval_ + data_.snapshot->duration)) {
+      return text_answer(503, "the last pass began " + text_of(data_age) + " ago");
+    }
+    return text_answer(200, "ok");
+  }
 
   const std::chrono::milliseconds interval_;
   const std::function<bool()> is_connected_;
@@ -109,101 +188,6 @@ class LiveSite {
   Data data_;  ///< of the last pass; empty before its end
   std::string error_;
 };
-
-/// Returns 128 random bits as hexadecimal digits.
-std::string random_text() {
-  std::random_device source;
-  std::ostringstream text;
-  text << std::hex << std::setfill('0');
-  for (int i = 0; i < 4; ++i) text << std::setw(8) << source();
-  return text.str();
-}
-
-LiveSite::LiveSite(std::string root, std::chrono::milliseconds interval,
-                   std::function<bool()> is_connected)
-    : interval_(interval),
-      is_connected_(std::move(is_connected)),
-      feed_(std::move(root), ZKLOCK_VERSION_STRING) {}
-
-HttpAnswer LiveSite::answer(std::string_view path, std::string_view query, WallTime now) {
-  if (path == "/") return page();
-  if (path == "/events") {
-    const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
-    return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
-  }
-  if (path == "/api/locks") return locks(query);
-  if (path == "/metrics") {
-    return {.content_type = std::string(kMetricsContentType),
-            .body = shared(
-                observed_metrics(data_.snapshot.get(), metric_paths_, is_connected_(), now))};
-  }
-  if (path == "/healthz") return health(now);
-  return {.status = 404, .body = shared("no such page\n")};
-}
-
-HttpAnswer LiveSite::page() const {
-  const std::string nonce = random_text();
-  const std::string from_nonce = "'nonce-" + nonce + "'; ";
-  return {.content_type = "text/html; charset=utf-8",
-          .body = shared(boost::replace_all_copy(std::string(kPage), "@NONCE@", nonce)),
-          .content_security_policy = "default-src 'none'; script-src " + from_nonce + "style-src " +
-                                     from_nonce +
-                                     "connect-src 'self'; img-src data:; base-uri 'none'; "
-                                     "form-action 'none'; frame-ancestors 'none'"};
-}
-
-HttpAnswer LiveSite::locks(std::string_view query) const {
-  LockQuery parsed;
-  try {
-    parsed = parse_lock_query(query);
-  } catch (const Failure& failure) {
-    return {.status = 400, .body = shared(std::string(failure.what()) + "\n")};
-  }
-  if (!data_.snapshot) return {.status = 503, .body = shared("the first pass has not ended\n")};
-  if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
-  const Snapshot& snapshot = *data_.snapshot;
-  const FoundLocks found = find_locks(snapshot, parsed, kMostFound, snapshot.as_of);
-  return {.content_type = "application/json",
-          .body = shared(json::found_locks(snapshot, found) + "\n")};
-}
-
-HttpAnswer LiveSite::health(WallTime now) const {
-  const auto fail = [](const std::string& text) {
-    return HttpAnswer{.status = 503, .body = shared(text + "\n")};
-  };
-  if (!is_connected_()) return fail("no connection to ZooKeeper");
-  if (!error_.empty()) return fail("the last pass failed: " + error_);
-  if (!data_.snapshot) return fail("the first pass has not ended");
-  const auto data_age = age(data_.snapshot->as_of, now);
-  if (data_age > 3 * (interval_ + data_.snapshot->duration)) {
-    return fail("the last pass began " + text_of(data_age) + " ago");
-  }
-  return {.body = shared("ok\n")};
-}
-
-LiveSite::Data LiveSite::data_of(std::shared_ptr<const Snapshot> snapshot) {
-  Data data;
-  data.texts = LiveFeed::texts_of(*snapshot);
-  data.locks = shared(json::locks(*snapshot) + "\n");
-  data.snapshot = std::move(snapshot);
-  return data;
-}
-
-void LiveSite::on_data(Data data, WallTime now) {
-  data_ = std::move(data);
-  metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
-  error_.clear();
-  feed_.on_snapshot(data_.texts);
-  on_beat(now);
-}
-
-void LiveSite::on_error(std::string error) {
-  error_ = std::move(error);
-}
-
-void LiveSite::on_beat(WallTime now) {
-  feed_.on_beat({.now = now, .interval = interval_, .connected = is_connected_(), .error = error_});
-}
 
 void check_host(const std::string& name) {
   if (name.find_first_of(":/*") == std::string::npos) return;

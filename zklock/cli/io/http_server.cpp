@@ -76,10 +76,6 @@ std::string head_of(const HttpAnswer& answer, bool is_gzip) {
          answer.content_security_policy + "\r\n\r\n";
 }
 
-HttpAnswer answer_to(const HttpRefusal& refusal) {
-  return {.status = refusal.status, .body = shared(std::string(refusal.text) + "\n")};
-}
-
 }  // namespace
 
 /// Shared by the server and by the handlers of unfinished operations.
@@ -164,7 +160,9 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     if (is_closed_) return;
     const auto refusal =
         error ? refusal_of(error) : refusal_of(parser_.get().base(), server_->allowed_hosts);
-    if (refusal) return answer(answer_to(*refusal), false, false);
+    if (refusal) {
+      return answer(text_answer(refusal->status, std::string(refusal->text)), false, false);
+    }
     if (error) return close();
     const HttpHead& head = parser_.get().base();
     answer(server_->handler(path_of(head), query_of(head)), head.method() == http::verb::head,
@@ -173,7 +171,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   void answer(HttpAnswer answer, bool is_head, bool may_pack) {
     if (answer.events && !is_head && server_->streams() >= server_->limits.streams) {
-      answer = {.status = 503, .body = shared("too many streams\n")};
+      answer = text_answer(503, "too many streams");
     }
     const bool is_long = answer.body && answer.body->size() >= kShortestPacked;
     is_gzip_ = may_pack && (answer.events || is_long);

@@ -29,6 +29,11 @@ struct HttpAnswer {
   EventSource events = {};
 };
 
+/// Returns an answer with one line of text.
+inline HttpAnswer text_answer(unsigned status, const std::string& line) {
+  return {.status = status, .body = shared(line + '\n')};
+}
+
 struct HttpLimits {
   std::size_t connections = 128;
   std::size_t streams = 64;

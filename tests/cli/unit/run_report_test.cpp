@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of the command that come from the library.
+#include "zklock/cli/run_report.h"
+
 #include <chrono>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include "zklock/cli/command_support.h"
-#include "zklock/cli/run_report.h"
-#include "zklock/error.h"
-
 namespace zklock::cli {
 namespace {
-
-TEST(ErrorText, ApiNames_AreReplaced) {
-  EXPECT_EQ(
-      text_of(Error(Errc::not_connected, "acquire", "/x",
-                    "a:1 refused the connection; check ClientOptions::hosts and the servers")),
-      "a:1 refused the connection; check the hosts and the servers [not_connected]");
-  EXPECT_EQ(text_of(Error(Errc::invalid_acl, "", "",
-                          "AclPolicy::creator_all() needs ClientOptions::digest")),
-            "\"acl = creator-all\" needs a digest file [invalid_acl]");
-}
 
 TEST(BlockerText, NoHolder_SaysWhy) {
   LockState state;
