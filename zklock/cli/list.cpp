@@ -32,22 +32,16 @@ struct ListOptions {
   RowFilter filter;
 };
 
-int list_contenders(const Settings& settings, const RowFilter& filter, const Snapshot& snapshot) {
+void list_contenders(const Settings& settings, const RowFilter& filter, const Snapshot& snapshot) {
   const SurveyedLock& lock = snapshot.locks.front();
-  const auto rows = lock_rows(snapshot.locks, filter, RowOrder::path, snapshot.as_of);
+  const LockRows rows = lock_rows(snapshot.locks, filter, RowOrder::path, snapshot.as_of);
+  if (rows.empty()) return print_locks(settings, snapshot, rows);
   if (settings.json) {
-    if (rows.empty()) return 0;
-    print_line(json::lock(lock, nullptr, snapshot.as_of, json::Known::one_lock));
-    return 0;
-  }
-  if (rows.empty()) {
-    print_table(lock_table(rows, snapshot.as_of));
-    return 0;
+    return print_line(json::lock(lock, nullptr, snapshot.as_of, json::Known::one_lock));
   }
   print_table(contender_table(lock, snapshot.as_of));
   const std::string rest = rest_text(lock);
   if (!rest.empty()) print_line(rest);
-  return 0;
 }
 
 /// Says why there is no row.
@@ -59,7 +53,8 @@ int list_contenders(const Settings& settings, const RowFilter& filter, const Sna
                                      : "no lock here, and none in the levels below that were read");
 }
 
-int list_locks(const Invocation& invocation, const ListOptions& options, const Snapshot& snapshot) {
+void list_locks(const Invocation& invocation, const ListOptions& options,
+                const Snapshot& snapshot) {
   const Settings& settings = invocation.settings;
   report_unread(invocation, snapshot);
   if (snapshot.locks.empty()) refuse_empty(snapshot);
@@ -71,7 +66,6 @@ int list_locks(const Invocation& invocation, const ListOptions& options, const S
   if (const std::size_t more = count - rows.size(); more > 0) {
     print_line("and " + counted(more, "more lock") + ": --all lists all");
   }
-  return 0;
 }
 
 int list(const Invocation& invocation, const ListOptions& options) {
@@ -83,10 +77,13 @@ int list(const Invocation& invocation, const ListOptions& options) {
     SurveyOptions one = limits;
     one.max_depth = 0;
     const Snapshot snapshot = read_snapshot(*client, options.path, one);
-    if (!snapshot.locks.empty())
-      return list_contenders(invocation.settings, options.filter, snapshot);
+    if (!snapshot.locks.empty()) {
+      list_contenders(invocation.settings, options.filter, snapshot);
+      return 0;
+    }
   }
-  return list_locks(invocation, options, read_snapshot(invocation, *client, options.path, limits));
+  list_locks(invocation, options, read_snapshot(invocation, *client, options.path, limits));
+  return 0;
 }
 
 }  // namespace

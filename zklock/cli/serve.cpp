@@ -48,7 +48,6 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostShownWaiting = 100;  ///< described waiting contenders of a lock
 constexpr const char* kNoPass = "the first pass has not ended";
 constexpr std::chrono::seconds kBeatInterval{2};
 constexpr milliseconds kShortestInterval{100};

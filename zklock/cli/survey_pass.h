@@ -19,6 +19,9 @@
 
 namespace zklock::cli {
 
+/// How many waiting contenders of a lock `top` and the page describe.
+inline constexpr std::size_t kMostShownWaiting = 100;
+
 /// Reads all locks at and below a root, and searches them for cycles. Reads the paths of each
 /// certain cycle a second time: see confirmed_cycles(). The rate limit is that of all reads
 /// together.

@@ -25,7 +25,6 @@ namespace zklock::cli {
 
 namespace {
 
-constexpr std::size_t kMostWaitingShown = 100;  ///< described waiting contenders of a lock
 /// Requests a second of a screen, which reads for hours. One pass has the rate of `ls`.
 constexpr std::size_t kRateOfScreen = 500;
 
@@ -92,7 +91,7 @@ int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& 
 int top(const Invocation& invocation, const TopOptions& options) {
   if (options.interval < std::chrono::milliseconds(100)) refuse("-i must be at least 100ms");
   SurveyOptions limits;
-  limits.max_waiting = kMostWaitingShown;
+  limits.max_waiting = kMostShownWaiting;
   const bool is_screen = !invocation.settings.json && Terminal::is_there();
   if (is_screen) limits.requests_per_second = kRateOfScreen;
   if (options.rate) limits.requests_per_second = *options.rate;
