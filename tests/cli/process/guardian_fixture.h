@@ -35,6 +35,12 @@ constexpr Duration kLead = 2s;  ///< EndPlan::lead_of(kTimeout): a busy machine 
 constexpr Duration kGrace = 500ms;
 constexpr Duration kAhead = 3500ms;  ///< from now to the bound
 
+// Parts of the scripts; see GuardianTest.
+inline const std::string kTicks = "exec 9>$PIPE; printf x >&9; ";
+inline const std::string kIgnoresTerm = "trap '' TERM; ";
+inline const std::string kReady = ": >$READY; ";
+inline const std::string kSleeps = "while :; do sleep 0.05; done";
+
 /// A guardian below a process that plays zklock. The commands are shell scripts. Each opens the
 /// pipe $PIPE for writing. All its descendants inherit that descriptor, so the pipe ends when the
 /// last of them is dead. A script creates the file $READY when await_ready() is to return.

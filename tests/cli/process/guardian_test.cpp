@@ -15,11 +15,6 @@ namespace {
 
 using Kind = Notice::Kind;
 
-const std::string kTicks = "exec 9>$PIPE; printf x >&9; ";
-const std::string kIgnoresTerm = "trap '' TERM; ";
-const std::string kReady = ": >$READY; ";
-const std::string kSleeps = "while :; do sleep 0.05; done";
-
 TEST_F(GuardianTest, CommandEnds_StatusAndSweepArrive) {
   play(script("exit 7"), [](Guardian& guardian) {
     start(guardian);
@@ -187,6 +182,16 @@ TEST_F(GuardianTest, LeftoverEndsSoon_GetsNoTerm) {
   std::string output;
   for (std::string text = read_pipe(); !text.empty(); text = read_pipe()) output += text;
   EXPECT_EQ(output, "xe");
+  EXPECT_EQ(exit_code(), 0);
+}
+
+TEST_F(GuardianTest, LeftoverStays_GetsTermAfterAPause) {
+  play(script(kTicks + "sleep 100 & exit 3"), [](Guardian& guardian) {
+    start(guardian, 60s);
+    const Notice ended = await_notice(guardian, Kind::ended);
+    const Notice step = await_notice(guardian, Kind::stepped);
+    return step.at - ended.at >= 100ms ? 0 : 1;
+  });
   EXPECT_EQ(exit_code(), 0);
 }
 
