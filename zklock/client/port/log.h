@@ -70,7 +70,7 @@ class Log : public std::enable_shared_from_this<Log> {
   const LogLevel level_;
   const std::shared_ptr<Dispatcher> thread_;
   std::atomic<bool> closed_{false};
-  std::atomic<std::size_t> waiting_{0};    ///< count of lines that the thread has not begun
+  std::atomic<std::size_t> waiting_{0};    ///< lines that the thread has not begun
   std::atomic<std::uint64_t> dropped_{0};  ///< count of lines, because too many lines waited
 
   Mutex mutex_;
