@@ -133,9 +133,8 @@ TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
   reads.data = "zklock 1\nowner=another\ntoken=20\n";
   client::Reply writes = answer(Status::ok);
   writes.token = {25};
-  const auto core = client(
-      {answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}), answer(Status::no_node),
-       writes, answer(Status::ok, {"__WRIT__0000000002", "__READ__0000000001"}), reads});
+  const auto core = client({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
+                            answer(Status::no_node), writes, reads});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_TRUE(ends([&] {
     const auto queue = read_participants(path_lock, TimeLimit::endless());
@@ -202,6 +201,31 @@ TEST_F(QueueReader, PassDuringRead_ContenderAppearsOnce) {
     }));
     core->close();
   }
+}
+
+// The path is deleted and recreated between the two lists: the name is another contender's then.
+TEST_F(QueueReader, PathRecreatedBetweenLists_NameIsReadAgain) {
+  const std::string light = "weight-2-age-100-0000000003";
+  const auto list = [&](std::int64_t path_czxid, std::vector<std::string> children) {
+    client::Reply reply = answer(Status::ok, std::move(children));
+    reply.token = {path_czxid};
+    return reply;
+  };
+  const auto owned_by = [](const std::string& owner) {
+    client::Reply node = answer(Status::ok);
+    node.data = "zklock 1\nowner=" + owner + "\n";
+    return node;
+  };
+  const auto core =
+      client({list(10, {light, "weight-9-age-100-0000000004"}), answer(Status::no_node),
+              owned_by("earlier"), list(50, {light}), owned_by("later")});
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
+  EXPECT_TRUE(ends([&] {
+    const auto queue = read_participants(path_lock, TimeLimit::endless());
+    ASSERT_EQ(queue.size(), 1U);
+    EXPECT_EQ(queue[0].owner, "later");
+  }));
+  core->close();
 }
 
 std::vector<Participant> participants_of(ClientCore& core) {

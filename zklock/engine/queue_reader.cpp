@@ -50,39 +50,46 @@ OwnZnodes own_znodes(PathLock& path_lock) {
 /// The replies to the Gets of contenders, by the names of the znodes.
 using Contenders = std::map<std::string, client::Reply>;
 
-/// Returns whether the contender of a deleted znode may still queue: under another name after a
-/// downgrade, or behind the gate that it has passed.
-bool may_have_moved(const std::string& deleted) {
-  const auto name = *core::ZnodeName::parse(deleted);
-  return name.as_reader() || core::parse_znode_name(deleted)->access == Access::weighted;
-}
-
 // These two return false if the list has to be repeated. `is_last`: a deleted znode is no reason for
 // that.
 
-/// Reads the listed contenders that `known` lacks, and adds those that exist.
-bool read_contenders(PathLock& path_lock, BlockingRequests& query, const Queue& queue,
-                     Contenders& known, bool is_last) {
-  std::vector<std::string> unread;
-  for (const auto& name : queue.contenders) {
-    if (!known.contains(name.text)) unread.push_back(name.text);
+/// Reads the listed contenders that `known` lacks, and adds those that exist. A deleted writer may
+/// have downgraded: then the queue gets its name as a reader. If a contender at a gate was deleted,
+/// it may have passed the gate, and the list is repeated.
+bool read_contenders(PathLock& path_lock, BlockingRequests& query, Queue& queue, Contenders& known,
+                     bool is_last) {
+  std::vector<core::ZnodeName*> unread;
+  for (auto& name : queue.contenders) {
+    if (!known.contains(name.text)) unread.push_back(&name);
   }
-  auto replies = get_children(path_lock, query, unread);
-  if (!replies) {
-    known.clear();
-    return false;
-  }
-  bool any_moved = false;
-  for (std::size_t i = 0; i < unread.size(); ++i) {
-    client::Reply& reply = (*replies)[i];
-    if (queue.is_deleted(reply)) {
-      any_moved = any_moved || may_have_moved(unread[i]);
-      continue;
+  bool any_passed = false;
+  for (const bool is_listed : {true, false}) {
+    std::vector<std::string> children;
+    for (const auto* name : unread) children.push_back(name->text);
+    auto replies = get_children(path_lock, query, children);
+    if (!replies) {
+      known.clear();
+      return false;
     }
-    if (reply.status != Status::ok && reply.status != Status::no_auth) query.fail(reply);
-    known.emplace(unread[i], std::move(reply));
+    std::vector<core::ZnodeName*> readers;
+    for (std::size_t i = 0; i < unread.size(); ++i) {
+      core::ZnodeName& name = *unread[i];
+      client::Reply& reply = (*replies)[i];
+      if (is_listed ? queue.is_deleted(reply) : reply.status == Status::no_node) {
+        any_passed |= core::parse_znode_name(name.text)->access == Access::weighted;
+        auto reader = name.as_reader();
+        if (!reader) continue;
+        name = *std::move(reader);
+        readers.push_back(&name);
+      } else if (reply.status == Status::ok || reply.status == Status::no_auth) {
+        known.emplace(name.text, std::move(reply));
+      } else {
+        query.fail(reply);
+      }
+    }
+    unread = std::move(readers);
   }
-  return is_last || !any_moved;
+  return is_last || !any_passed;
 }
 
 /// Reads what `view` needs.
@@ -127,8 +134,12 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
                                            const TimeLimit& limit, std::int32_t total_permits) {
   BlockingRequests query(*path_lock, kReadOperation, limit);
   Contenders known;
+  core::Zxid path_czxid;
   for (int lists = 1;; ++lists) {
-    const auto queue = Queue::of(list_children(*path_lock, query));
+    const client::Reply list = list_children(*path_lock, query);
+    // In a recreated path, the names are of other contenders.
+    if (std::exchange(path_czxid, list.token) != list.token) known.clear();
+    auto queue = Queue::of(list);
     if (!read_contenders(*path_lock, query, queue, known, lists >= kMostLists)) continue;
     const OwnZnodes own = own_znodes(*path_lock);
     std::vector<Participant> participants;

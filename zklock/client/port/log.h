@@ -42,7 +42,7 @@ class Log : public std::enable_shared_from_this<Log> {
   enum class Importance { other, loss };
 
   /// `level`: the lowest level for `sink`. The logger has a level of its own. `thread` runs one
-  /// task at a time, in order. REQUIRES: it accepts tasks until close().
+  /// task at a time, in order. If it accepts no task any more, the line is lost.
   Log(std::shared_ptr<spdlog::logger> logger, LogSink sink, LogLevel level,
       std::shared_ptr<Dispatcher> thread);
 

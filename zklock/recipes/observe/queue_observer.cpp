@@ -180,7 +180,7 @@ void QueueObserver::describe() {
     const std::string node = path_lock_->path().child(reads[i].child);
     const auto on_reply = in_round([i](QueueObserver& self, const client::Reply& reply) {
       self.replies_[i] = reply;
-      if (reply.unreadable) self.replies_[i].status = Status::no_auth;
+      if (reply.unreadable && reply.status == Status::ok) self.replies_[i].status = Status::no_auth;
       if (--self.outstanding_ == 0) self.described();
     });
     if (reads[i].can_change()) {

@@ -30,10 +30,9 @@ void for_each_descriptor(Visit visit) {
 /// Returns the mutex of PipeCloseOnExec. fork() does not wait for it, because a host name may be
 /// resolved under it. It guards no data, so the child makes it anew.
 Mutex& opening_mutex() {
-  static auto* const kMutex = [] {
-    ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(&opening_mutex()); });
-    return new Mutex;
-  }();
+  static auto* const kMutex = new Mutex;  // first: the handler must not wait for its construction
+  [[maybe_unused]] static const int kRegistered =
+      ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(kMutex); });
   return *kMutex;
 }
 
