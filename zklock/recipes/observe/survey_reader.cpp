@@ -265,7 +265,9 @@ void SurveyReader::take_list(Visit& visit, client::Reply& list) {
   }
   visit.view = ViewBuilder(
       list, {.most_holders = options_.max_holders, .most_waiting = options_.max_waiting});
-  visit.lock = {.path = visit.path, .next_sequence = list.next_sequence.value};
+  visit.lock = {};
+  visit.lock.path = visit.path;
+  visit.lock.next_sequence = list.next_sequence.value;
   visit.step = visit.view.reads().empty() ? Step::done : Step::describe;
   take_children(visit, list);
   ++visit.lists;

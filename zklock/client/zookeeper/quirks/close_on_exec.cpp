@@ -27,14 +27,13 @@ void for_each_descriptor(Visit visit) {
   }
 }
 
-/// Returns the mutex of PipeCloseOnExec. fork() does not wait for it, because a host name may be
-/// resolved under it. It guards no data, so the child makes it anew.
-Mutex& opening_mutex() {
-  static auto* const kMutex = new Mutex;  // first: the handler must not wait for its construction
-  [[maybe_unused]] static const int kRegistered =
-      ::pthread_atfork(nullptr, nullptr, [] { std::construct_at(kMutex); });
-  return *kMutex;
-}
+/// The mutex of PipeCloseOnExec. fork() does not wait for it, because a host name may be resolved
+/// under it. It guards no data, so the child makes it anew.
+constinit Mutex opening_mutex;
+
+// Registered when the library is loaded: no thread forks during the registration.
+const bool kForksAreWatched =
+    (::pthread_atfork(nullptr, nullptr, [] { std::construct_at(&opening_mutex); }), true);
 
 void mark(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFD);
@@ -43,7 +42,7 @@ void mark(int descriptor) {
 
 }  // namespace
 
-PipeCloseOnExec::PipeCloseOnExec() : exclusive_(opening_mutex()), before_(candidates()) {}
+PipeCloseOnExec::PipeCloseOnExec() : exclusive_(opening_mutex), before_(candidates()) {}
 
 // This reads the name instead of calling fstat(). The descriptor may be in use by another thread,
 // and a race detector in the user's tests would report the call.
