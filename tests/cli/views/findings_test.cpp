@@ -21,6 +21,7 @@ using testing::foreign;
 using testing::holder;
 using testing::kNow;
 using testing::lock_at;
+using testing::snapshot_of;
 
 const std::string kKazoo = "0123456789abcdef0123456789abcdef__lock__0000000001";
 const std::string kCurator = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001";
@@ -31,12 +32,6 @@ std::string kinds(const Snapshot& snapshot, const std::optional<Duration>& held_
     text += std::string(each.kind) + " ";
   }
   return text;
-}
-
-Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
-  Snapshot snapshot;
-  snapshot.locks = std::move(locks);
-  return snapshot;
 }
 
 TEST(Findings, SoundLock_HasNone) {

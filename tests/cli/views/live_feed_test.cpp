@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 using testing::busy_lock;
 using testing::kNow;
 using testing::lock_at;
+using testing::snapshot_of;
 using Json = nlohmann::json;
 
 /// A page: applies the events of one stream.
@@ -65,14 +66,6 @@ class Page {
   Json beat_;
 };
 
-Snapshot snapshot_with(std::vector<SurveyedLock> locks) {
-  Snapshot snapshot;
-  snapshot.root = "/";
-  snapshot.as_of = kNow;
-  snapshot.locks = std::move(locks);
-  return snapshot;
-}
-
 void show(LiveFeed& feed, const Snapshot& snapshot) {
   feed.on_snapshot(LiveFeed::texts_of(snapshot));
 }
@@ -86,7 +79,7 @@ using Names = std::vector<std::string>;
 TEST(LiveFeed, NewStream_GetsAllLocks) {
   LiveFeed feed("/", "1.0");
   feed.on_beat(beat_at(kNow));
-  show(feed, snapshot_with({busy_lock("/a"), busy_lock("/b")}));
+  show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b")}));
   Page page(feed);
   EXPECT_EQ(page.read(), (Names{"hello", "locks", "beat"}));
   EXPECT_EQ(page.locks().size(), 2U);
@@ -101,18 +94,18 @@ TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
   feed.on_beat(beat_at(kNow));
   EXPECT_EQ(page.read(), Names{"beat"});
   EXPECT_EQ(page.beat()["as_of_ms"], nullptr);
-  show(feed, snapshot_with({}));
+  show(feed, snapshot_of({}));
   EXPECT_EQ(page.read(), Names{"locks"});
 }
 
 TEST(LiveFeed, Change_HasTheDifferenceOnly) {
   LiveFeed feed("/", "1.0");
-  show(feed, snapshot_with({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
+  show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
   Page page(feed);
   page.read();
   auto changed = busy_lock("/b");
   changed.is_delayed = true;
-  show(feed, snapshot_with({changed, busy_lock("/c"), busy_lock("/d")}));
+  show(feed, snapshot_of({changed, busy_lock("/c"), busy_lock("/d")}));
   EXPECT_EQ(page.read(), Names{"change"});
   ASSERT_EQ(page.locks().size(), 3U);
   EXPECT_FALSE(page.locks().contains("/a"));
@@ -133,11 +126,11 @@ std::vector<SurveyedLock> random_locks(std::mt19937& random) {
 TEST(LiveFeed, RandomSnapshots_PageEqualsTheNewest) {
   std::mt19937 random(1);
   LiveFeed feed("/", "1.0");
-  show(feed, snapshot_with({}));
+  show(feed, snapshot_of({}));
   Page page(feed);
   page.read();
   for (int round = 0; round < 500; ++round) {
-    show(feed, snapshot_with(random_locks(random)));
+    show(feed, snapshot_of(random_locks(random)));
     page.read();
     Page fresh(feed);
     fresh.read();
@@ -155,7 +148,7 @@ std::vector<SurveyedLock> five_hundred_locks() {
 TEST(LiveFeed, BigChange_ComesInSharedPieces) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   Page page(feed);
   page.read();
   LiveFeed::Stream first(feed);
@@ -164,7 +157,7 @@ TEST(LiveFeed, BigChange_ComesInSharedPieces) {
   }
   for (auto& lock : locks) lock.is_delayed = true;
   locks.resize(400);
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   const SharedText piece = first.next();
   EXPECT_EQ(piece, second.next());
   EXPECT_LT(piece->size(), 100'000U);
@@ -177,15 +170,15 @@ TEST(LiveFeed, BigChange_ComesInSharedPieces) {
 TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   Page page(feed);
   page.read();
   for (auto& lock : locks) lock.is_delayed = true;
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   EXPECT_EQ(page.read_one(), "change");
   locks.front().is_delayed = false;
   locks.pop_back();
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   page.read();
   EXPECT_EQ(page.locks().size(), 499U);
   EXPECT_EQ(page.locks().at("/1000")["delay"], false);
@@ -194,10 +187,10 @@ TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
 
 TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
   LiveFeed feed("/", "1.0");
-  show(feed, snapshot_with({busy_lock("/a")}));
+  show(feed, snapshot_of({busy_lock("/a")}));
   Page page(feed);
   page.read();
-  auto later = snapshot_with({busy_lock("/a")});
+  auto later = snapshot_of({busy_lock("/a")});
   later.as_of = kNow + 5s;
   show(feed, later);
   feed.on_beat(beat_at(kNow + 6s));
@@ -210,7 +203,7 @@ TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
 TEST(LiveFeed, ManyLocks_ComeInPieces) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_GT(page.read().size(), 3U);
   EXPECT_EQ(page.locks().size(), locks.size());
@@ -219,14 +212,14 @@ TEST(LiveFeed, ManyLocks_ComeInPieces) {
 TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   LiveFeed feed("/", "1.0");
   auto locks = five_hundred_locks();
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_EQ(page.read_one(), "hello");
   EXPECT_EQ(page.read_one(), "locks");
   locks.erase(locks.begin(), locks.begin() + 100);  // sent already
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   locks.push_back(busy_lock("/9"));
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   page.read();
   EXPECT_EQ(page.locks().size(), locks.size());
   for (const auto& lock : locks) EXPECT_TRUE(page.locks().contains(lock.path)) << lock.path;
@@ -240,7 +233,7 @@ TEST(LiveFeed, TooManyLocks_ImportantAreShown) {
   }
   locks.push_back(busy_lock("/z"));
   locks.back().state.waiting = 7;
-  show(feed, snapshot_with(locks));
+  show(feed, snapshot_of(locks));
   feed.on_beat(beat_at(kNow));
   Page page(feed);
   page.read();
@@ -254,7 +247,7 @@ TEST(LiveFeed, Beat_HasTheSumsOfAllLocks) {
   auto locks = std::vector(LiveFeed::kMostLocks, lock_at("/a"));
   for (std::size_t i = 0; i < 10; ++i) locks.push_back(busy_lock("/b"));
   locks.back().state.waiting = 7;
-  Snapshot snapshot = snapshot_with(std::move(locks));
+  Snapshot snapshot = snapshot_of(std::move(locks));
   snapshot.cycles = {{.steps = {}, .is_certain = true}, {}, {}};
   show(feed, snapshot);
   feed.on_beat(beat_at(kNow));

@@ -24,6 +24,7 @@ using testing::contender;
 using testing::foreign;
 using testing::kNow;
 using testing::lock_at;
+using testing::snapshot_of;
 
 using Paths = std::vector<std::string>;
 
@@ -38,14 +39,6 @@ std::string fault_of(std::string_view query) {
   } catch (const Failure& failure) {
     return failure.what();
   }
-}
-
-Snapshot snapshot_with(std::vector<SurveyedLock> locks) {
-  Snapshot snapshot;
-  snapshot.root = "/";
-  snapshot.as_of = kNow;
-  snapshot.locks = std::move(locks);
-  return snapshot;
 }
 
 Paths found(const Snapshot& snapshot, const std::string& search) {
@@ -100,7 +93,7 @@ TEST(LockSearch, EachWord_MustMatch) {
   noted.state.holders.front().thread = "th-77";
   auto other = lock_at("/java");
   add_holder(other, foreign("_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001"));
-  const Snapshot snapshot = snapshot_with({other, noted});
+  const Snapshot snapshot = snapshot_of({other, noted});
   EXPECT_EQ(found(snapshot, ""), (Paths{"/java", "/jobs/Report"}));
   for (const char* const search : {"report", "JOBS/rep", "nightly RUN", "  run   /jobs ", "db7",
                                    "billing", "writer", "web3:7", "th-77", "zklock"}) {
@@ -117,7 +110,7 @@ TEST(LockSearch, MoreThanTheLimit_AreCountedAndTheImportantShown) {
   locks.back().state.holders.front().held_since = kNow - 1h;
   locks.push_back(busy_lock("/other"));
   locks.back().state.holders.front().held_since = kNow - 9h;
-  const Snapshot snapshot = snapshot_with(std::move(locks));
+  const Snapshot snapshot = snapshot_of(std::move(locks));
   const FoundLocks result = find_locks(snapshot, {.search = "/few"}, 2, kNow);
   EXPECT_EQ(result.matching, 31U);
   ASSERT_EQ(result.locks.size(), 2U);
@@ -134,7 +127,7 @@ TEST(LockSearch, Orders_AreThoseOfAllLocks) {
   for (int i = 10; i < 40; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
   locks.push_back(old);
   locks.push_back(crowded);
-  const Snapshot snapshot = snapshot_with(std::move(locks));
+  const Snapshot snapshot = snapshot_of(std::move(locks));
   const auto first = [&](RowOrder order) {
     const FoundLocks result = find_locks(snapshot, {.sort = order}, 1, kNow);
     EXPECT_EQ(result.matching, 32U);
@@ -145,7 +138,7 @@ TEST(LockSearch, Orders_AreThoseOfAllLocks) {
 }
 
 TEST(LockSearch, Document_HasTheNumbersAndTheRows) {
-  Snapshot snapshot = snapshot_with({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")});
+  Snapshot snapshot = snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")});
   snapshot.unreadable = {"/secret"};
   const FoundLocks result = find_locks(snapshot, {.search = "/"}, 2, kNow);
   const auto document = nlohmann::json::parse(json::found_locks(snapshot, result));
@@ -162,7 +155,7 @@ TEST(LockSearch, Document_HasTheNumbersAndTheRows) {
 TEST(LockSearch, LongQueue_IsCutInTheDocument) {
   SurveyedLock crowded = lock_at("/a");
   for (int i = 0; i < 21; ++i) add_waiting(crowded, contender("lock-0000000001", 3s));
-  const Snapshot snapshot = snapshot_with({crowded});
+  const Snapshot snapshot = snapshot_of({crowded});
   const FoundLocks result = find_locks(snapshot, {.search = "/"}, 1, kNow);
   const auto document = nlohmann::json::parse(json::found_locks(snapshot, result));
   EXPECT_EQ(document["locks"][0]["queue"].size(), 20U);

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "zklock/cli/core/lock_facts.h"
+#include "zklock/cli/core/snapshot.h"
 #include "zklock/participant.h"
 #include "zklock/survey.h"
 
@@ -77,6 +79,15 @@ inline SurveyedLock busy_lock(std::string path) {
 inline Participant with_token(Participant each, std::int64_t zxid) {
   each.token.zxid = zxid;
   return each;
+}
+
+/// What the views show of these locks.
+inline Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
+  Snapshot snapshot;
+  snapshot.root = "/";
+  snapshot.as_of = kNow;
+  snapshot.locks = std::move(locks);
+  return snapshot;
 }
 
 }  // namespace zklock::cli::testing
