@@ -81,7 +81,7 @@ inline Participant with_token(Participant each, std::int64_t zxid) {
   return each;
 }
 
-/// What the views show of these locks.
+/// Returns a snapshot of these locks, taken at kNow.
 inline Snapshot snapshot_of(std::vector<SurveyedLock> locks) {
   Snapshot snapshot;
   snapshot.root = "/";
