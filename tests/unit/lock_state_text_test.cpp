@@ -67,8 +67,8 @@ TEST(LockStateText, SeveralHolders_AreCounted) {
 }
 
 TEST(LockStateText, LockDelay_HasItsLength) {
-  EXPECT_EQ(text_of({.lock_delay = 4s}), "lock delay of 4 s; none waits");
-  EXPECT_EQ(text_of({.waiting = 1, .lock_delay = 4s}), "lock delay of 4 s; 1 waits");
+  EXPECT_EQ(text_of({.holders = {}, .lock_delay = 4s}), "lock delay of 4 s; none waits");
+  EXPECT_EQ(text_of({.holders = {}, .waiting = 1, .lock_delay = 4s}), "lock delay of 4 s; 1 waits");
 }
 
 // The clock of the ensemble's leader can be ahead of this one. A program can set any time.

@@ -213,7 +213,10 @@ TEST(NodeBudget, TransactionAnswered_CountsWhatMayExist) {
     nodes.created("/p/gate-0000000007", "/p/gate-");
     const auto writes = move_of("gate-0000000007");
     ASSERT_TRUE(nodes.reserve(writes));
-    nodes.on_reply(writes, {.status = c.status, .name = "lock-0000000008"});
+    client::Reply reply;
+    reply.status = c.status;
+    reply.name = "lock-0000000008";
+    nodes.on_reply(writes, reply);
     EXPECT_EQ(nodes.bytes(), c.bytes) << core::to_string(c.status);
     EXPECT_EQ(nodes.bytes_of("/p/gate-0000000007"), c.bytes_of_gate) << core::to_string(c.status);
     EXPECT_EQ(nodes.bytes_of("/p/lock-0000000008"), c.bytes_of_lock) << core::to_string(c.status);

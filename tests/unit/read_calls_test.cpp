@@ -21,9 +21,14 @@ class ReadCalls : public ::testing::Test {
   static constexpr std::size_t kFirst = 0;
   static constexpr std::size_t kExists = 1;
 
+  static std::shared_ptr<Call> call_of(Operation operation) {
+    CallHeader header;
+    header.id = kId;
+    return make_call({}, std::move(operation), std::move(header));
+  }
   /// Returns the reply that the completion of the sub-request makes complete.
   Reply complete(Operation operation, std::size_t sub_request, const Completion& completion) {
-    const auto call = make_call({}, std::move(operation), {.id = kId});
+    const auto call = call_of(std::move(operation));
     EXPECT_TRUE(watches_.expect(kId, {"/n"}, [](SessionId, request::WatchEvent) {}));
     Reply reply;
     EXPECT_TRUE(call->complete(sub_request, completion, context(reply)));
@@ -60,7 +65,8 @@ TEST_F(ReadCalls, ExistsRefused_ShowsThatZnodeExists) {
 }
 
 TEST_F(ReadCalls, ExistsAfterGet_WatchRemainsAtServers) {
-  const Stat stat{.czxid = 7};
+  Stat stat{};
+  stat.czxid = 7;
   const Reply reply =
       complete(request::GetAndWatch{"/n", {[](auto...) {}}}, kExists, {.code = ZOK, .stat = &stat});
   EXPECT_TRUE(reply.unreadable);
@@ -79,7 +85,7 @@ TEST_F(ReadCalls, CountRefused_IsRefused) {
 // The client has no permission to create a level, or to read the last.
 TEST_F(ReadCalls, ExistsRefusedAfterCreates_PathExists) {
   for (const int code : {ZNOAUTH, ZNODEEXISTS}) {
-    const auto call = make_call({}, request::CreateParents{"/m/n"}, {.id = kId});
+    const auto call = call_of(request::CreateParents{"/m/n"});
     Reply reply;
     EXPECT_FALSE(call->complete(0, {.code = code}, context(reply)));
     EXPECT_FALSE(call->complete(1, {.code = ZNOAUTH}, context(reply)));
