@@ -108,9 +108,9 @@ TEST_F(HandleCallbacksTest, Shut_BlocksUntilTheCallHasEnded) {
 TEST_F(HandleCallbacksTest, CloseHangs_GateIsShutAndCloseGoesOn) {
   const Fact<> mended;
   const auto user = std::make_shared<int>();
-  std::shared_ptr<const void> handle(new int, [mended](int* handle) {
+  std::shared_ptr<const void> handle(new int, [mended](int* number) {
     mended.get();
-    delete handle;
+    delete number;
   });
   const auto hanging = close_within(0s, std::move(handle), callbacks_, user);
   EXPECT_FALSE(hanging.expired());
