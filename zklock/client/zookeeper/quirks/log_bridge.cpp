@@ -107,6 +107,9 @@ class Table {
   ZooLogLevel level_after_silence_ ZKLOCK_GUARDED_BY(mutex_) = ZOO_LOG_LEVEL_INFO;
 };
 
+// Made when the library is loaded: no thread forks while it is made.
+const bool kTableIsMade = (Table::instance(), true);
+
 struct Line {
   LogLevel level = LogLevel::info;
   std::string_view text;
