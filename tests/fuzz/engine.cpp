@@ -69,7 +69,7 @@ class Client {
         core_(ClientCore::make({.coordinator = borrowed<client::Coordinator>(servers_),
                                 .scheduler = borrowed<client::Scheduler>(clock_),
                                 .dispatcher = borrowed<client::Dispatcher>(dispatcher_),
-                                .losses = borrowed<client::Dispatcher>(dispatcher_)},
+                                .loss_dispatcher = borrowed<client::Dispatcher>(dispatcher_)},
                                {.hosts = "fuzz",
                                 .application = "test",
                                 .host = "host",

@@ -55,23 +55,23 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                                           borrowed<client::Dispatcher>(world_.dispatcher(0)));
   }
   for (std::size_t c = 0; c < clients; ++c) {
-    cores_.push_back(
-        detail::ClientCore::make({.coordinator = borrowed<client::Coordinator>(world_.client(c)),
-                                  .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
-                                  .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
-                                  .losses = borrowed<client::Dispatcher>(world_.dispatcher(c)),
-                                  .finish_log =
-                                      [this, logs = lines != nullptr] {
-                                        while (logs && world_.dispatcher(0).run_next()) {
-                                        }
-                                      }},
-                                 {.hosts = "sim",
-                                  .application = "test",
-                                  .host = "host",
-                                  .loss_callback_limit = options.loss_callback_limit,
-                                  .creates_at_once = creates_at_once,
-                                  .announces = announces,
-                                  .log = lines}));
+    cores_.push_back(detail::ClientCore::make(
+        {.coordinator = borrowed<client::Coordinator>(world_.client(c)),
+         .scheduler = borrowed<client::Scheduler>(world_.scheduler(c)),
+         .dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
+         .loss_dispatcher = borrowed<client::Dispatcher>(world_.dispatcher(c)),
+         .finish_log =
+             [this, logs = lines != nullptr] {
+               while (logs && world_.dispatcher(0).run_next()) {
+               }
+             }},
+        {.hosts = "sim",
+         .application = "test",
+         .host = "host",
+         .loss_callback_limit = options.loss_callback_limit,
+         .creates_at_once = creates_at_once,
+         .announces = announces,
+         .log = lines}));
   }
 }
 

@@ -61,7 +61,7 @@ inline std::unique_ptr<Client> make_client(std::shared_ptr<client::Coordinator> 
       detail::ClientCore::make({.coordinator = std::move(servers),
                                 .scheduler = std::move(time),
                                 .dispatcher = std::make_shared<NoThreads>(),
-                                .losses = std::make_shared<NoThreads>()},
+                                .loss_dispatcher = std::make_shared<NoThreads>()},
                                {.hosts = "nowhere", .application = "test", .host = "host"}));
 }
 

@@ -59,7 +59,7 @@ TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
       {.coordinator = borrowed<client::Coordinator>(port),
        .scheduler = borrowed<client::Scheduler>(world.scheduler(0)),
        .dispatcher = borrowed<client::Dispatcher>(world.dispatcher(0)),
-       .losses = borrowed<client::Dispatcher>(world.dispatcher(0))},
+       .loss_dispatcher = borrowed<client::Dispatcher>(world.dispatcher(0))},
       {.hosts = "sim", .application = "test", .host = "host", .announces = true});
   if (!world.client(0).is_connected()) world.reconnect(0);
   ensemble.create_container("/locks");

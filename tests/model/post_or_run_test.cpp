@@ -38,7 +38,7 @@ class PostOrRun : public PathLockTest {
 };
 
 TEST_F(PostOrRun, Accepted_RunsOnceOnDispatcherAndIsDestroyed) {
-  send(core_.losses());
+  send(core_.loss_dispatcher());
   EXPECT_EQ(runs_, 0) << "not by the sender";
   run();
   EXPECT_EQ(runs_, 1);

@@ -89,7 +89,7 @@ class QueueReader : public ::testing::Test {
     return ClientCore::make({.coordinator = std::make_shared<Answers>(std::move(replies)),
                              .scheduler = timers_,
                              .dispatcher = std::make_shared<NoTasks>(),
-                             .losses = std::make_shared<NoTasks>()},
+                             .loss_dispatcher = std::make_shared<NoTasks>()},
                             {.hosts = "sim", .application = "test", .host = "host"});
   }
   // Returns whether `call` ends. If it does not, runs the timers, so that the test ends.

@@ -17,14 +17,14 @@ TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
   EXPECT_FALSE(steps.fsm().is_counting_children());
   EXPECT_EQ(steps.created(5), "watch " + node(4) + " @a");
   EXPECT_EQ(steps.state(), State::arming);
-  EXPECT_FALSE(steps.fsm().predecessors().were_awaited());
+  EXPECT_FALSE(steps.fsm().predecessors().has_waited());
 }
 
 TEST(AcquireFsmCrowd, CreatedFirst_IsGrantedByTheCreate) {
   Steps steps(kNotCounting);
   steps.start();
   EXPECT_EQ(steps.created_first(5), "grant @a");
-  EXPECT_FALSE(steps.fsm().predecessors().were_awaited());
+  EXPECT_FALSE(steps.fsm().predecessors().has_waited());
 }
 
 TEST(AcquireFsmCrowd, CreatedFirstWithoutLease_IsConfirmed) {
@@ -59,7 +59,7 @@ TEST(AcquireFsmCrowd, PredictedPredecessorMissing_Lists) {
   steps.created(5);
   EXPECT_EQ(steps.watched(Status::no_node), "list @a");
   EXPECT_EQ(steps.listed({node(5)}), "grant @a");
-  EXPECT_FALSE(steps.fsm().predecessors().were_awaited()) << "for the next, the lock was free";
+  EXPECT_FALSE(steps.fsm().predecessors().has_waited()) << "for the next, the lock was free";
 }
 
 TEST(AcquireFsmCrowd, NoPredictablePredecessor_Lists) {
@@ -73,7 +73,7 @@ TEST(AcquireFsmCrowd, WatchArmed_ReportsThatItWaited) {
   steps.start();
   steps.created(5);
   EXPECT_EQ(steps.watched(data_of("other")), "");
-  EXPECT_TRUE(steps.fsm().predecessors().were_awaited());
+  EXPECT_TRUE(steps.fsm().predecessors().has_waited());
   EXPECT_EQ(steps.predecessor_released(), "grant @a");
 }
 

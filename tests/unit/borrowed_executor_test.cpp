@@ -13,8 +13,8 @@ namespace {
 
 TEST(BorrowedExecutor, NoExecutor_LendsNone) {
   const BorrowedExecutor none({});
-  EXPECT_FALSE(none.lent());
-  none.give_back();
+  EXPECT_FALSE(none.revocable());
+  none.revoke();
 }
 
 TEST(BorrowedExecutor, Returned_IsNotCalledAnyMore) {
@@ -24,14 +24,14 @@ TEST(BorrowedExecutor, Returned_IsNotCalledAnyMore) {
     ++calls;
     task();
   });
-  const Executor lent = executor.lent();
+  const Executor lent = executor.revocable();
   lent([&] { ++runs; });
   EXPECT_EQ(calls, 1);
-  executor.give_back();
+  executor.revoke();
   lent([&] { ++runs; });
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(runs, 1);
-  executor.give_back();
+  executor.revoke();
 }
 
 TEST(BorrowedExecutor, ReturnedDuringCall_WaitsForItsEnd) {
@@ -53,11 +53,11 @@ TEST(BorrowedExecutor, ReturnedDuringCall_WaitsForItsEnd) {
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
     inside = false;
   });
-  lent = executor.lent();
+  lent = executor.revocable();
   std::thread caller([&] { lent([] {}); });
   begun.get_future().wait();
   EXPECT_TRUE(inside);
-  executor.give_back();
+  executor.revoke();
   EXPECT_FALSE(inside);
   caller.join();
 }
@@ -65,8 +65,8 @@ TEST(BorrowedExecutor, ReturnedDuringCall_WaitsForItsEnd) {
 TEST(BorrowedExecutor, ReturnedByItsOwnTask_DoesNotDeadlock) {
   bool ran = false;
   const BorrowedExecutor executor([](const std::function<void()>& task) { task(); });
-  executor.lent()([&] {
-    executor.give_back();
+  executor.revocable()([&] {
+    executor.revoke();
     ran = true;
   });
   EXPECT_TRUE(ran);
@@ -74,8 +74,8 @@ TEST(BorrowedExecutor, ReturnedByItsOwnTask_DoesNotDeadlock) {
 
 TEST(BorrowedExecutor, ExecutorThrows_CallerReceivesTheException) {
   const BorrowedExecutor executor([](const std::function<void()>&) { throw 7; });
-  EXPECT_THROW(executor.lent()([] {}), int);
-  executor.give_back();
+  EXPECT_THROW(executor.revocable()([] {}), int);
+  executor.revoke();
 }
 
 }  // namespace

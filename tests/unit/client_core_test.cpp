@@ -43,7 +43,7 @@ Ports ports(std::shared_ptr<void> destroyed) {
               }),
           .scheduler = timers,
           .dispatcher = callbacks,
-          .losses = callbacks,
+          .loss_dispatcher = callbacks,
           .stop_threads =
               [timers, callbacks] {
                 timers->stop();

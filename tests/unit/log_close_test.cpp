@@ -65,7 +65,7 @@ TEST(LogClose, LossCallbacksBlock_LinesAreWritten) {
     }));
     const auto& core = ClientCore::of(client);
     for (std::size_t i = 0; i < kLossThreads; ++i) {
-      core->losses().post([blocked, may_return] {
+      core->loss_dispatcher().post([blocked, may_return] {
         ++*blocked;
         may_return.get();
         --*blocked;

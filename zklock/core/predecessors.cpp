@@ -89,7 +89,7 @@ bool Predecessors::is_consistent_with(AcquireState state) const noexcept {
     return outstanding_watches_ > 0 && active_watches_ + outstanding_watches_ <= all;
   }
   if (state == AcquireState::waiting) {
-    return were_awaited_ && active_watches_ == all &&
+    return has_waited_ && active_watches_ == all &&
            (grant_by_release_ == GrantByRelease::no || all == 1);
   }
   return active_watches_ == 0;

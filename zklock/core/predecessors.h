@@ -31,7 +31,7 @@ class Predecessors {
   /// Returns whether the announced release of the only znode is a grant.
   bool is_release_a_grant() const noexcept { return grant_by_release_ == GrantByRelease::yes; }
   /// Returns true once the contender has waited for an event.
-  bool were_awaited() const noexcept { return were_awaited_; }
+  bool has_waited() const noexcept { return has_waited_; }
 
   /// Takes the znodes and the position of a decision.
   void set(Decision decision);
@@ -54,7 +54,7 @@ class Predecessors {
   const std::string& detail() const noexcept { return rare_->detail; }
   /// Returns whether a reply or an event shows that the last list is outdated.
   bool is_list_outdated() const noexcept { return is_list_outdated_; }
-  void begin_waiting() noexcept { were_awaited_ = true; }
+  void begin_waiting() noexcept { has_waited_ = true; }
   /// An event of a watch. Returns false if the watch is not one of the present ones.
   bool on_event(std::string_view node) noexcept;
   /// Forgets the watches. Returns whether the server still has one of them. The server does not
@@ -84,7 +84,7 @@ class Predecessors {
   GrantByRelease grant_by_release_ = GrantByRelease::no;
   Status status_ = Status::ok;
   bool is_list_outdated_ = false;
-  bool were_awaited_ = false;
+  bool has_waited_ = false;
   Lazy<RareState> rare_;
 };
 

@@ -286,7 +286,7 @@ ClientMetrics ClientCore::metrics() {
   all.node_limit_bytes = stats.node_limit_bytes;
   all.watch_bytes = stats.watch_bytes;
   all.watch_limit_bytes = stats.watch_limit_bytes;
-  for (const client::Dispatcher* each : {&dispatcher(), &losses()}) {
+  for (const client::Dispatcher* each : {&dispatcher(), &loss_dispatcher()}) {
     const client::Backlog backlog = each->backlog();
     all.queued_callbacks += backlog.waiting;
     all.longest_callback_wait = std::max(all.longest_callback_wait, backlog.oldest);

@@ -83,7 +83,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   const Owner& key() const noexcept { return key_; }
   /// Calls check_validity(). If the hold is still valid, reports LockEvent::Kind::expiring when
   /// that is due.
-  void look_at_the_clock();
+  void check_clock();
   /// Returns the path of the znode of the hold, and records that the user can check the znode in a
   /// transaction.
   std::string expose_node();

@@ -96,12 +96,12 @@ core::Instant Contender::check_validity() {
 }
 
 std::function<void()> Contender::clock_reader() {
-  return under_lock(weak_from_this(), [this]() { look_at_the_clock(); });
+  return under_lock(weak_from_this(), [this]() { check_clock(); });
 }
 
-void Contender::look_at_the_clock() {
+void Contender::check_clock() {
   check_validity();
-  if (holds()) grant_->look_at_the_clock();
+  if (holds()) grant_->check_clock();
 }
 
 void Contender::on_suspended() {

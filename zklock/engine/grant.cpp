@@ -107,7 +107,7 @@ std::stop_token Grant::loss_token() const {
   return stopped_token();
 }
 
-void Grant::look_at_the_clock() noexcept {
+void Grant::check_clock() noexcept {
   if (limit_timer_.take_warning(context_.scheduler().now()))
     reporter_.report(LockEvent::Kind::expiring, token());
 }

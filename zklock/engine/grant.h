@@ -82,7 +82,7 @@ class Grant {
   };
   /// Begins the hold and reports LockEvent::Kind::acquired. `look` is called when the clock has to
   /// be read: when LockEvent::Kind::expiring is due, and when the limit ends. It must call
-  /// Contender::look_at_the_clock(). Without a limit it can be empty.
+  /// Contender::check_clock(). Without a limit it can be empty.
   Grant(EngineContext& context, const LockEventReporter& reporter, Terms terms,
         std::function<void()> look);
 
@@ -120,7 +120,7 @@ class Grant {
     return limit_timer_.renew(length, std::move(look));
   }
   /// Reports LockEvent::Kind::expiring if HoldLimitTimer::take_warning() says that it is due.
-  void look_at_the_clock() noexcept;
+  void check_clock() noexcept;
   void on_suspended() noexcept;
   void on_resumed() noexcept;
   /// Reports LockEvent::Kind::release_requested. Returns the source that the caller must stop.

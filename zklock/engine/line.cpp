@@ -120,7 +120,7 @@ bool Line::on_release() {
   // Waiting for the count is faster than an unnecessary release and create. But if the lock node
   // had a predecessor, that client probably waits again.
   const bool awaits_count =
-      budget_.is_counting() && !budget_.others_wait() && !machine.predecessors().were_awaited();
+      budget_.is_counting() && !budget_.others_wait() && !machine.predecessors().has_waited();
   if (awaits_count) become_idle();
   return awaits_count;
 }

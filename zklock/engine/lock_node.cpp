@@ -105,9 +105,9 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
       on_reply([counts, makes_path](LockNode& p, const auto& r) {
         p.path_->record_create(r, makes_path);
         if (r.status == Status::ok) p.node_made();
-        p.made_at_ =
+        p.create_sent_at_ =
             r.sent_at;  // even if the outcome is unknown: on_inspected() may find the znode
-        p.queued_ms_ = r.created_ms;
+        p.created_ms_ = r.created_ms;
         const auto answer = p.answer_of(r);
         // Only a znode that is first by its number is granted without the count.
         auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));

@@ -372,9 +372,9 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   core::Lazy<Delays> delays_;
   NodeWatches watches_{*this};
   std::unique_ptr<Holding> holding_;  ///< null before the grant
-  std::int64_t queued_ms_ = 0;        ///< ctime of its first znode, in ms
-  /// When the last create was sent, by this client's clock; queued_ms_ is by the leader's.
-  core::Instant made_at_{};
+  std::int64_t created_ms_ = 0;       ///< ctime of its first znode, in ms
+  /// When the last create was sent, by this client's clock; created_ms_ is by the leader's.
+  core::Instant create_sent_at_{};
   /// When the wait for a connection began, for the current request that is not bound to a session.
   /// For a create: the time of the effect `create`. For the requests after it: the time at which
   /// the create was submitted.

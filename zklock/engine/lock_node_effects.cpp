@@ -102,7 +102,7 @@ core::AcquireEffects LockNode::on_inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
   // A move keeps the time of the first znode.
-  if (queued_ms_ == 0 && fsm_.node().token() == reply.token) queued_ms_ = reply.created_ms;
+  if (created_ms_ == 0 && fsm_.node().token() == reply.token) created_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);
     path_->record_own_node(fsm_.node().sequence(), fsm_.node().token(), fsm_.node().session());
@@ -117,7 +117,7 @@ core::AcquireEffects LockNode::on_inspected(const client::Reply& reply) {
 void LockNode::move(const std::string& attempt) {
   core::ZnodeData data = context().identify(caller_);
   data.attempt = attempt;
-  data.since_ms = queued_ms_;
+  data.since_ms = created_ms_;
   watches_.forget_own();  // this client deletes the znode: no loss
   const core::LockPath& path = path_->path();
   request::Transaction exchange{

@@ -104,7 +104,7 @@ void LockNode::grant() {
   holding_ = std::make_unique<Holding>(*this);
   holding_->since = context().scheduler().now();
   context().keeper().hold_began();
-  path_->record_grant(fsm_.predecessors().were_awaited());
+  path_->record_grant(fsm_.predecessors().has_waited());
   front()->on_granted(holding_->since);
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
@@ -294,7 +294,7 @@ std::string LockNode::data_as_reader() const {
   core::ZnodeData data = context().identify(caller_);
   data.attempt = fsm_.attempt().text();
   data.token = fsm_.node().token().zxid;
-  data.since_ms = queued_ms_;
+  data.since_ms = created_ms_;
   return data.encode();
 }
 
@@ -314,7 +314,7 @@ bool LockNode::is_path_of_own_znode(const client::Reply& path) const {
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
       std::min(holding_->since - wanted_since_, context().keeper().timeout() / 20);
-  return fsm_.predecessors().were_awaited() || path_->was_contended() || held_for() >= way;
+  return fsm_.predecessors().has_waited() || path_->was_contended() || held_for() >= way;
 }
 
 // The znodes that are deleted with the lock znode must be deleted before the next grant. So must
@@ -322,7 +322,7 @@ bool LockNode::may_be_awaited() const {
 std::shared_ptr<LockNode> LockNode::session_successor() const {
   const bool goes_alone = !fsm_.delay_markers().has_own() && holding_->siblings.empty();
   if (!is_mutex() || !goes_alone || holding_->is_exposed) return nullptr;
-  auto next = path_->session_handoff().of(fsm_.node().token());
+  auto next = path_->session_handoff().successor_of(fsm_.node().token());
   return next && next->fsm_.waits_for_announcement() ? next : nullptr;
 }
 

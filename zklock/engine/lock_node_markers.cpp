@@ -93,7 +93,7 @@ void LockNode::end_delay() noexcept {
 // grant. The create is sent at once or not at all. After a wait for a connection, its znode's name
 // may be another contender's.
 bool LockNode::mark_hold() {
-  if (!context().settings().marks_holds || queued_ms_ == 0 || is_name_unknown()) return false;
+  if (!context().settings().marks_holds || created_ms_ == 0 || is_name_unknown()) return false;
   if (!holding_->marker.on_tick(held_for(), context().keeper().timeout())) return false;
   context().coordinator().submit(
       {.operation = while_queued(request::write::Create{
@@ -106,8 +106,9 @@ bool LockNode::mark_hold() {
 }
 
 std::string LockNode::hold_marker_path() const {
-  const auto waited = std::chrono::floor<std::chrono::milliseconds>(holding_->since - made_at_);
-  const core::HoldMarker marker{queued_ms_ + waited.count(), fsm_.node().sequence()};
+  const auto waited =
+      std::chrono::floor<std::chrono::milliseconds>(holding_->since - create_sent_at_);
+  const core::HoldMarker marker{created_ms_ + waited.count(), fsm_.node().sequence()};
   return path_->path().child(marker.name());
 }
 

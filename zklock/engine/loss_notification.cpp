@@ -11,7 +11,7 @@ namespace zklock::detail {
 void post_after_unlock(const std::shared_ptr<PathContext>& path, std::function<void()> task) {
   path->after_unlock([path, task = std::move(task)] {
     EngineContext& context = path->context();
-    post_or_run(context.shared_from_this(), context.losses(), task);
+    post_or_run(context.shared_from_this(), context.loss_dispatcher(), task);
   });
 }
 

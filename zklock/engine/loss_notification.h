@@ -13,7 +13,7 @@
 
 namespace zklock::detail {
 
-/// Makes a loss thread (EngineContext::losses()) run `task` after the EngineLock has ended. The
+/// Makes a thread of EngineContext::loss_dispatcher() run `task` after the EngineLock has ended. The
 /// user's callbacks in `task` may block, and may call the user's lock object.
 void post_after_unlock(const std::shared_ptr<PathContext>& path, std::function<void()> task);
 
@@ -62,7 +62,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   DeleteNode delete_node_;
   client::TimerId limit_timer_{};
   /// The callbacks of loss_. Counted from the loss, even if they wait for a thread.
-  RunningCallbacks::Entry callback_{"a loss callback of ", path_->path().str()};
+  RunningCallbacks::Call callback_{"a loss callback of ", path_->path().str()};
   /// While pending.
   std::optional<BackgroundWork::Id> work_;
   /// run() and the objects of delay_delete().

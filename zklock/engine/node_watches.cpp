@@ -136,7 +136,7 @@ void NodeWatches::on_predecessor_read(std::size_t which, const client::Reply& re
   if (predecessors_[which] == client::RequestId{}) return;
   predecessor_ = reply.token;
   const bool own = reply.ephemeral_owner == node_.session();
-  if (own && node_.is_mutex()) path().session_handoff().wait(reply.token, node_.weak_from_this());
+  if (own && node_.is_mutex()) path().session_handoff().add(reply.token, node_.weak_from_this());
 }
 
 bool NodeWatches::forget_predecessor(std::size_t which) noexcept {
@@ -159,7 +159,7 @@ void NodeWatches::forget_predecessors() noexcept {
   predecessors_.clear();
   predecessors_epoch_.end();
   auto& successors = path().session_handoff();
-  if (!successors.empty()) successors.leave(predecessor_, node_.weak_from_this());
+  if (!successors.empty()) successors.remove(predecessor_, node_.weak_from_this());
 }
 
 }  // namespace zklock::detail

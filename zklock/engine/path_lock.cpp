@@ -89,7 +89,7 @@ void PathLock::assert_invariants() const noexcept {
 void PathLock::check_clocks() {
   const EngineLock lock(entry());
   for (const auto& [owner, contender] : by_owner()) {
-    contender->look_at_the_clock();  // its timer may fire a moment later
+    contender->check_clock();  // its timer may fire a moment later
   }
 }
 
@@ -136,7 +136,7 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
                                   .lock_delay = request.lock_delay};
   contender->set_lock_node(LockNode::for_contender(self(), caller, policy, request.cohort_policy));
   enlist(contender);
-  if (contenders_.size() > 1) call->set_beside_others();
+  if (contenders_.size() > 1) call->set_local_rival();
   contender->join(call, policy.rule);
   contender->start(caller);
   return std::nullopt;

@@ -117,8 +117,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const TimeLimit& time_limit() const noexcept { return time_limit_; }
   /// Returns whether the call may have met another contender of this client. Otherwise none of them
   /// blocks it.
-  bool is_beside_others() const noexcept { return is_beside_others_.load(); }
-  void set_beside_others() noexcept { is_beside_others_.store(true); }
+  bool may_have_local_rival() const noexcept { return may_have_local_rival_.load(); }
+  void set_local_rival() noexcept { may_have_local_rival_.store(true); }
   MetricsTarget metrics() const noexcept { return {metrics_, leads_}; }
   /// Counts the call as granted at this time. REQUIRES: complete() was called with a grant.
   void count_grant(core::Instant now) const noexcept {
@@ -172,7 +172,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   std::function<void(AcquireOutcome)> done_;      ///< used by the ending thread only
   std::atomic<bool> has_ended_{false};            ///< written under the engine mutex, or by start()
-  std::atomic<bool> is_beside_others_{false};
+  std::atomic<bool> may_have_local_rival_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   client::TimerId timer_{};

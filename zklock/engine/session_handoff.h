@@ -34,11 +34,11 @@ class SessionHandoff {
   /// Registers `lock_node`, which waits for the znode with the czxid `predecessor`. Replaces a lock
   /// node that is registered for that predecessor already. There is one only if its own znode was
   /// deleted and this client has not received that event yet.
-  void wait(FencingToken predecessor, std::weak_ptr<LockNode> lock_node) {
+  void add(FencingToken predecessor, std::weak_ptr<LockNode> lock_node) {
     waiting_[predecessor.zxid] = std::move(lock_node);
   }
   /// Removes `lock_node`, which does not wait for that znode any more.
-  void leave(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept {
+  void remove(FencingToken predecessor, const std::weak_ptr<LockNode>& lock_node) noexcept {
     const auto found = waiting_.find(predecessor.zxid);
     if (found == waiting_.end()) return;
     // Compares without lock(), which could make this function drop the last reference.
@@ -48,7 +48,7 @@ class SessionHandoff {
   }
   void clear() noexcept { waiting_.clear(); }
   /// Returns the lock node that waits for the znode with this czxid, or null.
-  std::shared_ptr<LockNode> of(FencingToken predecessor) const noexcept {
+  std::shared_ptr<LockNode> successor_of(FencingToken predecessor) const noexcept {
     const auto found = waiting_.find(predecessor.zxid);
     return found == waiting_.end() ? nullptr : found->second.lock();
   }

@@ -159,7 +159,7 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
       options.executor ? "ClientOptions::executor" : "all threads for handlers (zklock-callback)";
   const auto callbacks = std::make_shared<client::CallbackThreads>(
       on_exception, client::CallbackThreadsOptions{.keeps_one = true,
-                                                   .executor = executor.lent(),
+                                                   .executor = executor.revocable(),
                                                    .scheduler = connection.scheduler,
                                                    .on_backlog = backlog_warning(log, runs_them)});
   const JoinOnFailure joins(*callbacks, kCallbackDrainTimeout);
@@ -170,9 +170,9 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
       .coordinator = connection.coordinator,
       .scheduler = connection.scheduler,
       .dispatcher = callbacks,
-      .losses = losses,
+      .loss_dispatcher = losses,
       .listener_dispatcher =
-          [on_exception, listeners, callbacks, standard = executor.lent()](Executor own) {
+          [on_exception, listeners, callbacks, standard = executor.revocable()](Executor own) {
             const bool borrows = !own && standard;
             auto threads = std::make_shared<client::CallbackThreads>(
                 on_exception, client::CallbackThreadsOptions{.max_threads = 1,
@@ -188,7 +188,7 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
             const auto until = LeaseClock::now() + kCallbackDrainTimeout;
             callbacks->drain_for(kCallbackDrainTimeout);
             listeners->drain_until(until);
-            executor.give_back_for(until - LeaseClock::now());
+            executor.revoke_within(until - LeaseClock::now());
           },
       .finish_log = [log_thread] { log_thread->drain_for(kLogDrainTimeout); },
       .in_callback =
@@ -201,7 +201,7 @@ detail::Ports open(const ClientOptions& options, const std::shared_ptr<client::L
 
 /// Closes the client on another thread, because close() would wait for the calling one.
 void close_elsewhere(const std::shared_ptr<detail::ClientCore>& core) {
-  detail::post_or_run(core, core->losses(), [core] { core->close(); });
+  detail::post_or_run(core, core->loss_dispatcher(), [core] { core->close(); });
 }
 
 /// All threads that the guarantees of a client need exist when it returns. Throws std::system_error

@@ -40,7 +40,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
         {.coordinator = borrowed<client::Coordinator>(line->coordinator),
          .scheduler = borrowed<client::Scheduler>(clock_),
          .dispatcher = borrowed<client::Dispatcher>(handlers_),
-         .losses = borrowed<client::Dispatcher>(losses_),
+         .loss_dispatcher = borrowed<client::Dispatcher>(losses_),
          .finish_losses =
              [this] {
                while (losses_.run_next()) {

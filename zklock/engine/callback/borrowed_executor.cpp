@@ -49,12 +49,12 @@ struct BorrowedExecutor::State {
 BorrowedExecutor::BorrowedExecutor(Executor executor)
     : state_(executor ? std::make_shared<State>(std::move(executor)) : nullptr) {}
 
-Executor BorrowedExecutor::lent() const {
+Executor BorrowedExecutor::revocable() const {
   if (!state_) return {};
   return [state = state_](std::function<void()> task) { state->call(std::move(task)); };
 }
 
-bool BorrowedExecutor::give_back_for(LeaseClock::duration timeout) const noexcept {
+bool BorrowedExecutor::revoke_within(LeaseClock::duration timeout) const noexcept {
   if (!state_) return true;
   const client::MutexLock guard(state_->mutex);
   state_->over = true;

@@ -12,20 +12,20 @@ namespace zklock::detail {
 /// what the executor refers to may be destroyed then. At that moment, a dispatcher's thread may be
 /// about to call it.
 ///
-/// Thread-safety: all members, and the result of lent(), from any thread.
+/// Thread-safety: all members, and the result of revocable(), from any thread.
 class BorrowedExecutor {
  public:
   explicit BorrowedExecutor(Executor executor);
 
-  /// Returns the executor for a dispatcher; empty if none was given. After give_back() it drops
+  /// Returns the executor for a dispatcher; empty if none was given. After revoke() it drops
   /// tasks.
-  Executor lent() const;
+  Executor revocable() const;
   /// Blocks until no call of the executor is running on another thread. After it returns, the
   /// executor is not called any more. It may still run the tasks that it has accepted.
-  void give_back() const noexcept { give_back_for(LeaseClock::duration::max()); }
-  /// Does what give_back() does, but waits at most for `timeout`. Returns false if calls are still
+  void revoke() const noexcept { revoke_within(LeaseClock::duration::max()); }
+  /// Does what revoke() does, but waits at most for `timeout`. Returns false if calls are still
   /// running.
-  bool give_back_for(LeaseClock::duration timeout) const noexcept;
+  bool revoke_within(LeaseClock::duration timeout) const noexcept;
 
  private:
   struct State;

@@ -94,7 +94,7 @@ class EitherStop {
 /// Adds `stop` as a second stop source of `options`. Returns the handler to use instead of
 /// `handler`; it owns the joined token.
 template <class Handler>
-Handler stopped_also_by(std::stop_token stop, AcquireOptions& options, Handler handler) {
+Handler with_second_stop_token(std::stop_token stop, AcquireOptions& options, Handler handler) {
   if (!options.stop.stop_possible()) {
     options.stop = std::move(stop);
     return handler;

@@ -218,7 +218,7 @@ class LockListener : public SerialListener<LockEvent> {
   /// executor is not called either.
   void remove() {
     SerialListener::remove();
-    executor_.give_back();
+    executor_.revoke();
   }
 
  private:

@@ -80,8 +80,8 @@ struct Caller {
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
-  std::shared_ptr<client::Dispatcher> dispatcher;  ///< for the user's callbacks
-  std::shared_ptr<client::Dispatcher> losses;      ///< for losses and release requests
+  std::shared_ptr<client::Dispatcher> dispatcher;       ///< for the user's callbacks
+  std::shared_ptr<client::Dispatcher> loss_dispatcher;  ///< for losses and release requests
   /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
   /// passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
@@ -191,7 +191,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   client::Coordinator& coordinator() noexcept { return *ports_.coordinator; }
   client::Scheduler& scheduler() noexcept { return *ports_.scheduler; }
   client::Dispatcher& dispatcher() noexcept { return *ports_.dispatcher; }
-  client::Dispatcher& losses() noexcept { return *ports_.losses; }
+  client::Dispatcher& loss_dispatcher() noexcept { return *ports_.loss_dispatcher; }
   /// Returns a dispatcher for one listener. It uses `executor`, if that is set.
   std::shared_ptr<client::Dispatcher> listener_dispatcher(Executor executor) const {
     return ports_.listener_dispatcher ? ports_.listener_dispatcher(std::move(executor))

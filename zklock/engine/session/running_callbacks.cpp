@@ -6,22 +6,22 @@
 
 namespace zklock::detail {
 
-RunningCallbacks::Call::Call(EngineContext& context, std::string_view what, std::string_view path,
-                             core::Instant since) noexcept
-    : context_(context), entry_{.what = what, .path = path, .since = since} {
+RunningCallbacks::ScopedCall::ScopedCall(EngineContext& context, std::string_view what,
+                                         std::string_view path, core::Instant since) noexcept
+    : context_(context), call_{.what = what, .path = path, .since = since} {
   const EngineLock lock({context_});
-  context_.records().callbacks.add(entry_);
+  context_.records().callbacks.add(call_);
 }
 
-RunningCallbacks::Call::~Call() {
+RunningCallbacks::ScopedCall::~ScopedCall() {
   if (context_.forked()) return;  // the callback has called fork(), and returns in the child
   const EngineLock lock({context_});
-  context_.records().callbacks.remove(entry_);
+  context_.records().callbacks.remove(call_);
 }
 
 std::optional<std::pair<std::string, core::Instant>> RunningCallbacks::oldest() const {
-  const Entry* first = nullptr;
-  for (const Entry& call : calls_) {
+  const Call* first = nullptr;
+  for (const Call& call : calls_) {
     if (call.since && (first == nullptr || *call.since < *first->since)) first = &call;
   }
   if (first == nullptr) return std::nullopt;

@@ -24,38 +24,38 @@ class RunningCallbacks {
   /// One call of user code. Nothing is allocated for it: it can run in a loss. `what` and `path`
   /// are for people, such as "the leader's function of " and "/a". REQUIRES: both outlive this
   /// object.
-  struct Entry {
+  struct Call {
     std::string_view what;
     std::string_view path;
     std::optional<core::Instant> since = {};  ///< when the hold of the call has ended
     Hook hook = {};
   };
-  /// An Entry that is added while this object exists.
+  /// A Call that is added while this object exists.
   ///
   /// Thread-safety: the constructor and the destructor enter the engine. REQUIRES: the client
   /// outlives this object.
-  class Call {
+  class ScopedCall {
    public:
     /// `since`: when the hold of the call has ended.
-    Call(EngineContext& context, std::string_view what, std::string_view path,
-         core::Instant since) noexcept;
-    ~Call();
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
+    ScopedCall(EngineContext& context, std::string_view what, std::string_view path,
+               core::Instant since) noexcept;
+    ~ScopedCall();
+    ScopedCall(const ScopedCall&) = delete;
+    ScopedCall& operator=(const ScopedCall&) = delete;
 
    private:
     EngineContext& context_;
-    Entry entry_;
+    Call call_;
   };
 
-  void add(Entry& entry) noexcept { calls_.push_back(entry); }
-  void remove(Entry& entry) noexcept { calls_.erase(calls_.iterator_to(entry)); }
+  void add(Call& call) noexcept { calls_.push_back(call); }
+  void remove(Call& call) noexcept { calls_.erase(calls_.iterator_to(call)); }
   /// Returns the call whose hold ended first, and when. Returns std::nullopt if no call runs after
   /// the end of its hold.
   std::optional<std::pair<std::string, core::Instant>> oldest() const;
 
  private:
-  boost::intrusive::list<Entry, boost::intrusive::member_hook<Entry, Hook, &Entry::hook>,
+  boost::intrusive::list<Call, boost::intrusive::member_hook<Call, Hook, &Call::hook>,
                          boost::intrusive::constant_time_size<false>>
       calls_;
 };

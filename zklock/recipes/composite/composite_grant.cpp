@@ -44,11 +44,12 @@ void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
 void CompositeGrant::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   const std::string node = hold.node();
-  post_or_run(context, context->losses(),
+  post_or_run(context, context->loss_dispatcher(),
               [&client = *context, node, source = tally->source,
                until = Contender::delay_delete(hold)]() mutable {
-                const RunningCallbacks::Call call(client, "a loss callback of several locks, with ",
-                                                  node, client.scheduler().now());
+                const RunningCallbacks::ScopedCall call(client,
+                                                        "a loss callback of several locks, with ",
+                                                        node, client.scheduler().now());
                 source.request_stop();
               });
 }

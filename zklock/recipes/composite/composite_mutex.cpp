@@ -129,7 +129,8 @@ CompositeMutex::Awaitable CompositeMutex::co_acquire(const AcquireOptions& optio
   return Awaitable([composite = composite_, options](CompositeHandler handler,
                                                      std::stop_token abandoned) {
     AcquireOptions until_abandoned = options;
-    handler = detail::stopped_also_by(std::move(abandoned), until_abandoned, std::move(handler));
+    handler =
+        detail::with_second_stop_token(std::move(abandoned), until_abandoned, std::move(handler));
     acquire_async(composite, std::move(until_abandoned), std::move(handler));
   });
 }

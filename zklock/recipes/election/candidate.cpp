@@ -157,10 +157,10 @@ void Candidate::end(By by) {
         // The thread that notifies the loss then contends again, so it must not run the user's
         // callbacks: they may block.
         auto& client = self->context();
-        post_or_run(client.shared_from_this(), client.losses(),
+        post_or_run(client.shared_from_this(), client.loss_dispatcher(),
                     [&client, path = self->path(), leadership_state, delay] {
-                      const RunningCallbacks::Call call(client, "a loss callback of ", path,
-                                                        client.scheduler().now());
+                      const RunningCallbacks::ScopedCall call(client, "a loss callback of ", path,
+                                                              client.scheduler().now());
                       leadership_state->stop();
                     });
       });

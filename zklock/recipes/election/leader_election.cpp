@@ -153,7 +153,7 @@ class ElectionCandidate final : public Candidate {
   bool returned_ = false;  ///< the thread is leaving work()
   std::shared_ptr<LeadershipState> next_;
   /// The call of the function; in the list of calls while it runs.
-  RunningCallbacks::Entry call_{"the leader's function of ", path()};
+  RunningCallbacks::Call call_{"the leader's function of ", path()};
   std::exception_ptr last_failure_;
 };
 

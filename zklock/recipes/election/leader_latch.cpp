@@ -44,7 +44,7 @@ class LatchCandidate final : public Candidate {
                    .label = options.label,
                    .note = options.note}),
         executor_(std::move(options.executor)),
-        listeners_(core.shared_listener_dispatcher(executor_.lent())) {}
+        listeners_(core.shared_listener_dispatcher(executor_.revocable())) {}
 
   Subscription add_listener(LeaderLatch::Listener gained, LeaderLatch::Listener lost) {
     context().check_usable("add a listener", path());
@@ -73,7 +73,7 @@ class LatchCandidate final : public Candidate {
   /// listeners refer to may be destroyed then.
   void finish_listeners() {
     listeners_.finish([this] { warn("a listener threw an exception"); });
-    executor_.give_back();
+    executor_.revoke();
   }
 
  private:

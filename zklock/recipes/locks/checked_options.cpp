@@ -98,8 +98,8 @@ std::shared_ptr<LockListener> make_listener(const EngineContext& context,
                                             const CohortOptions& options) {
   if (!options.listener) return nullptr;
   const BorrowedExecutor executor(options.executor);
-  return std::make_shared<LockListener>(options.listener,
-                                        context.listener_dispatcher(executor.lent()), executor);
+  return std::make_shared<LockListener>(
+      options.listener, context.listener_dispatcher(executor.revocable()), executor);
 }
 
 }  // namespace zklock::detail

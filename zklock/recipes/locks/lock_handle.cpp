@@ -79,7 +79,7 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
   };
   std::optional<DeadlockWait> wait;
   AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
-    if (!call.is_beside_others() || !call.time_limit().is_endless() || call.has_ended()) return;
+    if (!call.may_have_local_rival() || !call.time_limit().is_endless() || call.has_ended()) return;
     wait.emplace(path_lock->context(), std::move(blocked));
     look_for_cycle(*path_lock, end, call, *wait);
   });
@@ -240,7 +240,7 @@ Awaitable LockHandle::co_acquire(Kind kind, AcquireOptions options) {
       [self = shared_from_this(), kind = std::move(kind), options = std::move(options)](
           AcquireHandler handler, std::stop_token abandoned) {
         AcquireOptions until_abandoned = options;
-        handler = stopped_also_by(std::move(abandoned), until_abandoned, std::move(handler));
+        handler = with_second_stop_token(std::move(abandoned), until_abandoned, std::move(handler));
         self->async_acquire(kind, until_abandoned, std::move(handler));
       });
 }

@@ -49,7 +49,7 @@ QueueObserver::QueueObserver(std::shared_ptr<PathLock> path_lock, ViewScope scop
     : path_lock_(std::move(path_lock)),
       scope_(scope),
       executor_(std::move(executor)),
-      listeners_(context().shared_listener_dispatcher(executor_.lent())) {}
+      listeners_(context().shared_listener_dispatcher(executor_.revocable())) {}
 
 Subscription QueueObserver::add(std::function<void(const QueueView&)> listener) {
   context().check_usable("observe", path());
@@ -80,7 +80,7 @@ void QueueObserver::stop() {
   listeners_.stop();
   listeners_.wait();
   listeners_.forget();
-  executor_.give_back();
+  executor_.revoke();
 }
 
 // ---- steps -------------------------------------------------------------------------------------
