@@ -70,7 +70,7 @@ EXCEPTIONS = {
 TOGETHER = {
     # A lock node, its parts, and the contenders that wait for it or hold it.
     **{"zklock/engine/" + name: "zklock/engine/lock_node"
-       for name in ("contender", "line", "node_watches", "downgrade")},
+       for name in ("contender", "local_queue", "node_watches", "downgrade")},
     "zklock/engine/session/cleaner": "zklock/engine/session/engine_context",
     "zklock/engine/session/engine_lock": "zklock/engine/session/engine_context",
     "zklock/engine/session/lease_keeper": "zklock/engine/session/engine_context",

@@ -51,7 +51,8 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state)
 class [[nodiscard]] Subscription {
  public:
   Subscription() noexcept = default;
-  /// Creates an object that calls `cancel` once. The library creates those with a listener.
+  /// Creates an object that calls `cancel` once. Users need not call this: the functions that add a
+  /// listener return an object.
   explicit Subscription(std::function<void()> cancel) noexcept : cancel_(std::move(cancel)) {}
   Subscription(Subscription&& other) noexcept : cancel_(std::exchange(other.cancel_, nullptr)) {}
   Subscription& operator=(Subscription&& other) noexcept {
@@ -84,9 +85,10 @@ class [[nodiscard]] Subscription {
 /// the threads there. Make a new Client in the child. A fork() during the resolution of a host name
 /// can leave glibc's resolver locked in the child.
 ///
-/// A shared object that contains zklock stays loaded after dlclose(), because threads that have
-/// locked call zklock when they end. Close each client of such an object before dlclose(). One with
-/// static storage is destroyed only at the end of the process, and its locks stay held until then.
+/// A shared object that contains zklock stays loaded after dlclose(), because a thread that has
+/// called lock() calls zklock when it ends. Close each client of such an object before dlclose().
+/// One with static storage is destroyed only at the end of the process, and its locks stay held
+/// until then.
 ///
 /// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
 /// immediately afterwards. Until then a program started by exec inherits them. The library sets the
@@ -142,9 +144,9 @@ class ZKLOCK_EXPORT Client {
   /// not even to balance the load.
   ///
   /// In two cases the list applies, and names are resolved again, only for the next session. The
-  /// first: the process had 256 other clients when this one was made. The second is with
-  /// ClientOptions::tls: a server accepted an earlier connection of this client, and has not
-  /// answered yet.
+  /// first: the process had 256 other clients when this one was made. The second, with
+  /// ClientOptions::tls: a server has accepted an earlier connection of this client, and the TLS
+  /// handshake has not ended.
   ///
   /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
   /// and excludes no contender of the old one.

@@ -205,11 +205,11 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// any thread may call it. Client::flush() waits for the confirmation.
   ///
   /// If the next contender is of this client, it is usually granted at once, without the
-  /// confirmation. This hold must be of a ReentrantMutex or a Mutex, or of a mutex in a MultiMutex
-  /// or QuorumMutex. The contender can also be a candidate of an election. It needs no option: each
-  /// of the two has its own znode, unlike in a local hand-off (CohortOptions). It happens also
-  /// while disconnected, if the lease is valid. Then the new hold or leadership is `suspended` from
-  /// the start.
+  /// confirmation. That applies to the hold of a ReentrantMutex or Mutex, or of a mutex in a
+  /// MultiMutex or QuorumMutex. The contender can also be a candidate of an election. No option is
+  /// needed: unlike in a local hand-off (CohortOptions), each hold has its own znode. It happens
+  /// also while disconnected, if the lease is valid. Then the new hold or leadership is `suspended`
+  /// from the start.
   ///
   /// In three cases the znode is deleted before the next grant:
   /// - A commit of a GuardedTransaction is unanswered or has an unknown outcome.

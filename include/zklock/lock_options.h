@@ -78,7 +78,8 @@ struct LockOptions {
 
   /// Runs the listener; not called after the destructor of the object has returned. Default:
   /// ClientOptions::executor. If neither is set, the listener runs on a thread of its own, which
-  /// exists while it is needed. If the system provides none, it runs on one for handlers.
+  /// exists while it is needed. If the system cannot start that thread, the listener runs on a
+  /// thread for handlers.
   Executor executor = {};
 
   /// The maximum hold time, measured by LeaseClock from the grant. Pauses of the process and of the
@@ -152,11 +153,11 @@ struct ExclusiveOptions {
   /// | readers of several clients are first together  | each client measures its own             |
   ///
   /// Only exclusive holds leave a delay: those of mutexes and of writers, also as parts of a
-  /// MultiMutex. A MultiMutex acquires its paths one after the other, so the delays of several lost
-  /// paths add up. Readers leave no delay, and neither does a writer that was downgraded. A lost
-  /// permit leaves no delay either, because other contenders may hold permits at that time. If
-  /// several objects of one client on one path share a contender, the delay of the object whose
-  /// call created it applies.
+  /// MultiMutex or a QuorumMutex. A MultiMutex acquires its paths one after the other, so the
+  /// delays of several lost paths add up. Readers leave no delay, and neither does a writer that
+  /// was downgraded. A lost permit leaves no delay either, because other contenders may hold
+  /// permits at that time. If several objects of one client on one path share a contender, the
+  /// delay of the object whose call created it applies.
   ///
   /// Cost: one more round trip before the grant, to create a persistent marker znode "delay-..."
   /// beside the holder's znode. The release deletes both in one transaction. The first contender
@@ -201,8 +202,8 @@ struct CohortOptions {
   /// lock_delay and on_node_lost share a znode. A single attempt fails at once, without a request,
   /// if another contender already holds or waits with the znode that it would share.
   ///
-  /// While no outside contender waits, there is no limit. The limit takes an outside contender into
-  /// account once the client's server has received its znode. To detect it, the client requests the
+  /// While no outside contender waits, there is no limit. An outside contender counts from the
+  /// moment when this client's server has received its znode. To detect it, the client requests the
   /// number of children after three quarters of the permitted grants. If the reply shows no outside
   /// contender, the client begins a new count with the first grant after that request. If the reply
   /// shows one, the client releases the znode after the last permitted grant. Its other contenders

@@ -100,10 +100,9 @@ struct SharedCount {
 /// most as many as the count. With a shared count it also watches the znode `count`. A contender
 /// that leaves the queue wakes at most as many others as there are permits.
 ///
-/// Tokens rise in the order of arrival. Permits that are held together have different tokens.
-/// Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2 and
-/// ...recipes.shared.SharedCount.
-/// Source: Redisson's RSemaphore and RPermitExpirableSemaphore.
+/// Tokens rise in the order of arrival. Permit objects that are held at the same time have
+/// different tokens. Source: org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2 and
+/// ...recipes.shared.SharedCount. Source: Redisson's RSemaphore and RPermitExpirableSemaphore.
 ///
 /// Thread-safety: any thread may call any member. No call may overlap construction or destruction.
 /// Exception: an acquiring call that waits; see AcquiringLock.
@@ -125,7 +124,7 @@ class ZKLOCK_EXPORT Semaphore {
   Permit acquire(D deadline, int permits = 1) {
     return acquire({.deadline = deadline}, permits);
   }
-  /// A template, as are the others with a count alone: `acquire({})` passes options.
+  /// The functions with a count alone are templates, so that `acquire({})` passes options.
   template <std::integral Count>
   Permit acquire(Count permits) {
     return acquire({}, static_cast<int>(permits));
@@ -170,11 +169,10 @@ class ZKLOCK_EXPORT Semaphore {
   /// Returns the permit count. If it is fixed, the call does not block and throws nothing.
   ///
   /// A shared count is read from the servers. If none is stored yet, the call returns the initial
-  /// count and stores nothing. Blocks for one round trip, at most until `deadline`. Without one,
-  /// or if it has passed already, the call blocks for at most ClientOptions::connection_timeout.
-  /// The call is a Boost.Thread interruption point.
-  /// Throws: Error(bad_data | no_auth | auth_failed | not_connected | closed | forked |
-  /// server_error).
+  /// count and stores nothing. Blocks for one round trip, at most until `deadline`. If there is
+  /// none, or if it has passed already, the call makes one attempt, and blocks for at most
+  /// ClientOptions::connection_timeout. The call is a Boost.Thread interruption point. Throws:
+  /// Error(bad_data | no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] int permits(Deadline deadline = Deadline::never()) const;
 
   /// Sets the shared count to `permits`, and creates its znode if necessary. If two changes are

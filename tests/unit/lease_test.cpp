@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/core/lease.h"
-
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -12,6 +10,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "zklock/core/validity_period.h"
 
 namespace zklock::core {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The additions of ValidityPeriod to Lease; see lease_test.cpp.
+#include "zklock/core/validity_period.h"
+
 #include <chrono>
 
 #include <gtest/gtest.h>
-
-#include "zklock/core/lease.h"
 
 namespace zklock::core {
 namespace {

@@ -33,8 +33,8 @@ class AcquireFsm {
  public:
   struct Policy {
     QueueRule rule = QueueRule::mutex();
-    /// The gate's rule, if the contender waits at a gate before it queues; see QueueRule. Empty: it
-    /// queues at once.
+    /// The rule of the gate queue of a PriorityMutex. The contender first waits there, and then
+    /// enters the queue with `rule`. Empty: no gate.
     Lazy<QueueRule> gate = {};
     /// false: a single attempt. It ends without an error if it is not first.
     bool wait = true;
@@ -93,7 +93,8 @@ class AcquireFsm {
   /// The reply to any other request. `lease_valid` is read only in the replies to `check_own` and
   /// `mark`.
   AcquireEffects on_done(const DoneAnswer& answer, bool lease_valid = false);
-  /// The driver sends no request of the last `create`. REQUIRES: enqueuing, and withdrawn.
+  /// The driver has not sent the last `create`, and will not send it. REQUIRES: enqueuing, and
+  /// withdrawn.
   void on_create_withdrawn() noexcept;
 
   // Events.
@@ -123,7 +124,7 @@ class AcquireFsm {
     const CountedAnswer* counted = nullptr;
     const ListedAnswer* listed = nullptr;
     const InspectedAnswer* inspected = nullptr;
-    bool recreates_count = false;  ///< when the path is removed
+    bool recreates_count = false;  ///< remove_path also creates the znode `count` again
     AcquireEffects effects = {};
   };
   struct StateFacts;
@@ -171,11 +172,16 @@ class AcquireFsm {
   bool predicts_predecessor() const noexcept;
   bool needs_marker() const noexcept;
 
+  // The acquire fails after so many creates or recreations in a row.
+  static constexpr int kMaxPathCreates = 16;
+  static constexpr int kMaxCountCreates = 16;
+  static constexpr int kMaxPathRecreations = 16;
+
   /// State that few contenders need, allocated at its first use.
   struct RareState {
-    /// The reply to the second request, if it comes before the reply to the create; of a list only
-    /// the status and the session. If a request cannot be sent, the driver answers it itself. So
-    /// the answers can come in this order.
+    /// The reply to the count or the list, if it comes before the reply to the create. Only the
+    /// status and the session of a list are stored. If a request cannot be sent, the driver answers
+    /// it itself. So the answers can come in this order.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};                 ///< of the failed create
     std::vector<ZnodeName> candidates = {};  ///< newest last

@@ -13,10 +13,6 @@ namespace zklock::core {
 
 namespace {
 
-constexpr int kMaxPathCreates = 16;
-constexpr int kMaxCountCreates = 16;
-constexpr int kMaxPathRecreations = 16;
-
 /// Returns whether the child's contender or session deletes it. An orphaned delay marker does not.
 bool ends_by_itself(const std::string& child) {
   switch (kind_of(child)) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "zklock/core/clauses.h"
+#include "zklock/core/error_texts.h"
 
 namespace zklock::detail {
 

@@ -40,8 +40,8 @@ namespace zklock::detail {
 ///
 ///
 /// Thread-safety: any thread may call the constructor and the members that Hold uses. REQUIRES for
-/// the other members: the engine mutex is held. The destructor requires that it is not, if there is
-/// a listener.
+/// the other members: the engine mutex is held. REQUIRES for the destructor, if there is a
+/// listener: it is not held.
 class Contender final : public std::enable_shared_from_this<Contender> {
  public:
   /// `key`: the owner whose calls join this contender. `caller`: named by the znode and the
@@ -69,7 +69,8 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   core::Instant check_validity();
   /// Returns whether the contender holds and has not lost the hold. Does not read the clock.
   bool holds() const noexcept { return ownership_.state() == core::Ownership::State::held; }
-  /// Adds this contender to the state of its label at the time `now`.
+  /// Adds this contender to the gauges of its label in the metrics: how many hold or wait, and the
+  /// longest times, as of `now`.
   void add_to(LabelStates& states, core::Instant now) const;
   /// Returns the lock node that this contender is in, or behind.
   const LockNode& lock_node() const noexcept { return *node_; }
@@ -77,7 +78,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   const PendingAcquire* oldest_call() const {
     return calls_.empty() ? nullptr : calls_.front().get();
   }
-  /// See Line::count_ahead_of().
+  /// See LocalQueue::count_ahead_of().
   std::size_t count_ahead() const { return node_->count_ahead_of(*this); }
   /// Returns the owner under which the path lock registers this contender.
   const Owner& key() const noexcept { return key_; }
@@ -119,7 +120,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   void release(core::CountKind kind) noexcept;
 
  private:
-  friend class Line;
+  friend class LocalQueue;
   friend class LockNode;
   friend class PathLock;
 

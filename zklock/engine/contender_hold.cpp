@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "zklock/core/clauses.h"
+#include "zklock/core/error_texts.h"
 #include "zklock/core/slow_wait.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/process.h"

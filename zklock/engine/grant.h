@@ -12,7 +12,7 @@
 
 #include "zklock/client/port/scheduler.h"
 #include "zklock/core/hold_limit.h"
-#include "zklock/core/lease.h"
+#include "zklock/core/validity_period.h"
 #include "zklock/engine/callback/lazy_stop_source.h"
 #include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/session/engine_context.h"

@@ -19,7 +19,7 @@ std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathQueu
                                                   const core::AcquireFsm::Policy& policy,
                                                   core::CohortPolicy cohort_policy) {
   auto shared = find_shared(*path, policy, cohort_policy);
-  if (shared && shared->line()->accepts(policy.wait)) return shared;
+  if (shared && shared->local_queue()->accepts(policy.wait)) return shared;
   caller.record_thread_name();
   return std::make_shared<LockNode>(path, std::move(caller), policy, cohort_policy);
 }
@@ -216,6 +216,31 @@ bool LockNode::update_lease(SessionId session) {
   if (!lease) return false;
   lease_ = std::move(lease);
   return true;
+}
+
+// ---- its znode ----------------------------------------------------------------------------------
+
+LockNode::Names LockNode::own_names() const {
+  if (is_name_unknown()) return {fsm_.node().name(), holding_->downgrade.name()};
+  return {own_name()};
+}
+
+std::string LockNode::data_as_reader() const {
+  core::ZnodeData data = context().identify(caller_);
+  data.attempt = fsm_.attempt().text();
+  data.token = fsm_.node().token().zxid;
+  data.since_ms = created_ms_;
+  return data.encode();
+}
+
+bool LockNode::is_own(const client::Reply& node) const {
+  if (node.is_without_stat()) return node.parent && is_path_of_own_znode(*node.parent);
+  return has_downgraded() ? holding_->downgrade.is_own_reader_node(node)
+                          : node.token == fsm_.node().token();
+}
+
+bool LockNode::is_path_of_own_znode(const client::Reply& path) const {
+  return path.token < fsm_.node().token();
 }
 
 }  // namespace zklock::detail

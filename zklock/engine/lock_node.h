@@ -16,9 +16,9 @@
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/hold_marker.h"
 #include "zklock/core/lazy.h"
-#include "zklock/core/lease.h"
+#include "zklock/core/validity_period.h"
 #include "zklock/engine/downgrade.h"
-#include "zklock/engine/line.h"
+#include "zklock/engine/local_queue.h"
 #include "zklock/engine/node_watches.h"
 #include "zklock/engine/path_context.h"
 #include "zklock/engine/path_queue.h"
@@ -31,7 +31,7 @@ namespace zklock::detail {
 /// downgrade and the move from a gate to the queue replace the znode by another one. The lock node
 /// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
 /// coordinator. It reports grant, failure and loss to the contender in it. Contenders with equal
-/// policies (see agrees()) can share a lock node: then it has a Line.
+/// policies (see agrees()) can share a lock node: then it has a LocalQueue.
 ///
 /// | state     | contender in it | znode               | ends with                               |
 /// |-----------|-----------------|---------------------|-----------------------------------------|
@@ -40,17 +40,17 @@ namespace zklock::detail {
 /// | abandoned | none            | may exist           | the machine has proved that no znode is |
 /// |           |                 |                     | left                                    |
 /// | held      | holds           | exists              | release; loss                           |
-/// | idle      | none            | exists              | see Line                                |
+/// | idle      | none            | exists              | see LocalQueue                                |
 /// | ended     | any             | none, or is being   |                                         |
 /// |           |                 | deleted, or will be |                                         |
 ///
-/// At a hand-off to the next contender of its line, the lock node stays held.
+/// At a hand-off to the next contender of its local queue, the lock node stays held.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The destructor requires it only if the
 /// lock node is enlisted with the LeaseKeeper.
 class LockNode final : private LeaseObserver, public std::enable_shared_from_this<LockNode> {
  public:
-  /// Returns the lock node for a new contender: the path's shared one if its line takes the
+  /// Returns the lock node for a new contender: the path's shared one if its local queue takes the
   /// contender, else a new one.
   static std::shared_ptr<LockNode> for_contender(const std::shared_ptr<PathQueue>& path,
                                                  Caller caller,
@@ -68,19 +68,20 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Removes a contender that stops waiting. If no other one takes its place, the machine deletes
   /// the znode.
   void leave(const Contender& contender);
-  /// See Line::count_ahead_of().
+  /// See LocalQueue::count_ahead_of().
   std::size_t count_ahead_of(const Contender& contender) const {
-    return line() != nullptr ? line()->count_ahead_of(contender) : 0;
+    return local_queue() != nullptr ? local_queue()->count_ahead_of(contender) : 0;
   }
-  /// Counts the grant to the contender in it. This can begin a line. Returns how many contenders
+  /// Counts the grant to the contender in it. This can begin a local queue. Returns how many contenders
   /// were granted on this znode before.
   std::uint64_t count_grant();
-  /// The contender in the lock node has released. Grants the next contender of the line, or retains
+  /// The contender in the lock node has released. Grants the next contender of the local queue, or retains
   /// the lock node idle. Returns false if the caller has to delete the znode.
-  bool hand_off_or_retain() { return line() != nullptr && line()->on_release(); }
-  /// Ends the line. The contenders behind get a new lock node.
+  bool hand_off_or_retain() { return local_queue() != nullptr && local_queue()->on_release(); }
+  /// Ends the local queue. The contenders behind get a new lock node.
   void requeue_behind() {
-    if (line() != nullptr) requeue(end_line());  // without a line, no empty deque is allocated
+    if (local_queue() != nullptr)
+      requeue(end_local_queue());  // without a local queue, no empty deque is allocated
   }
 
   /// Returns the caller for whom the znode was created. Constant.
@@ -105,8 +106,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
   /// znode is replaced by a reader's znode, so that other readers can be granted. A mutex's znode
-  /// stays, and still excludes all others: one owner has locked a ReentrantMutex, then a
-  /// SharedMutex, on the path.
+  /// stays, and still excludes all others. It is a mutex's if the owner has locked a
+  /// ReentrantMutex, and then a SharedMutex, on the path.
   void downgrade();
   /// Defers `then` until no downgrade is in flight.
   void when_name_settled(std::function<void()> then) {
@@ -146,9 +147,9 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
     /// Another client or the session's end has deleted the znode. Only the markers are deleted.
     already_deleted
   };
-  /// Deletes the znode in the background, as a part of `work` or of a new piece of work, and ends
-  /// the watches and the line. The hold marker is deleted too, and so is the delay marker, except
-  /// as RemovalCause says.
+  /// Deletes the znode in the background, as a part of `work` or of a new piece of work. Ends the
+  /// watches and the local queue. The hold marker is deleted too, and so is the delay marker,
+  /// except as RemovalCause says.
   void remove(RemovalCause cause, BackgroundWork::Id work = {});
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
@@ -164,19 +165,21 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   friend class PathLock;
   // Its parts.
   friend class Downgrade;
-  friend class Line;
+  friend class LocalQueue;
   friend class NodeWatches;
   using Effect = core::AcquireEffect;
 
   // Called by the path lock.
-  /// Returns whether the line retains the granted lock node without a contender in it.
-  bool is_idle() const noexcept { return line() != nullptr && is_granted() && front_.expired(); }
+  /// Returns whether the local queue retains the granted lock node without a contender in it.
+  bool is_idle() const noexcept {
+    return local_queue() != nullptr && is_granted() && front_.expired();
+  }
   /// Deletes the znode if the lock node is idle.
   void end_idling() {
-    if (line() != nullptr) line()->end_idling();
+    if (local_queue() != nullptr) local_queue()->end_idling();
   }
   void assert_invariants() const noexcept {
-    if (line_) line_->assert_invariants();
+    if (local_queue_) local_queue_->assert_invariants();
   }
   // LeaseObserver.
   void on_lease_event(LeaseEvent& event) override;
@@ -191,7 +194,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void set_front(const std::shared_ptr<Contender>& contender) noexcept;
   bool is_held() const noexcept { return is_granted() && !front_.expired(); }
   /// Puts each of these contenders into a new lock node, or all of them into one that they share.
-  void requeue(Line::Waiters waiters);
+  void requeue(LocalQueue::Waiters waiters);
   /// Returns whether `node`, the reply to a Get of its name, describes the lock znode.
   bool is_own(const client::Reply& node) const;
   /// Returns whether the stat `path` shows that the lock path was not recreated since the znode's
@@ -215,8 +218,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void on_predecessor_event(std::size_t which, client::request::WatchEvent event);
   /// Returns the data of the reader's znode that replaces a writer's znode.
   std::string data_as_reader() const;
-  /// Returns the name of its own delay marker that is to be deleted with the znode, in one
-  /// transaction, if it still exists. Empty if there is none.
+  /// Returns the name of the delay marker that is deleted in one transaction with the znode. Empty
+  /// if there is none.
   const std::string& unwanted_delay_marker() const noexcept { return delays_->unwanted_marker; }
   /// Returns unwanted_delay_marker() and forgets it. REQUIRES: the marker is deleted, or the caller
   /// deletes it.
@@ -224,7 +227,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Deletes the unwanted delay marker in the background, but not the znode.
   void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
 
-  /// Returns the lock node whose line is for contenders with these policies; null if there is none.
+  /// Returns the lock node whose local queue is for contenders with these policies; null if there is none.
   static std::shared_ptr<LockNode> find_shared(const PathQueue& path,
                                                const core::AcquireFsm::Policy& policy,
                                                const core::CohortPolicy& cohort_policy);
@@ -232,14 +235,16 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
               const core::CohortPolicy& cohort_policy) const noexcept;
   EngineContext& context() const noexcept { return path_->context(); }
   std::shared_ptr<Contender> front() const noexcept { return front_.lock(); }
-  /// Returns the line; null before it begins and after it has ended.
-  Line* line() const noexcept { return line_ && !line_->has_ended() ? line_.get() : nullptr; }
+  /// Returns the local queue; null before it begins and after it has ended.
+  LocalQueue* local_queue() const noexcept {
+    return local_queue_ && !local_queue_->has_ended() ? local_queue_.get() : nullptr;
+  }
   /// Puts the first contender into this new lock node, which begins to enqueue. If it begins a
-  /// line, moves `behind` (null: none) into it.
-  void start(const std::shared_ptr<Contender>& first, Line::Waiters* behind);
-  void begin_line(Line::Waiters behind);
-  /// Ends the line, and returns the contenders behind. REQUIRES: there is a line.
-  Line::Waiters end_line();
+  /// local queue, moves `behind` (null: none) into it.
+  void start(const std::shared_ptr<Contender>& first, LocalQueue::Waiters* behind);
+  void begin_local_queue(LocalQueue::Waiters behind);
+  /// Ends the local queue, and returns the contenders behind. REQUIRES: there is a local queue.
+  LocalQueue::Waiters end_local_queue();
   /// The contender in the lock node has left. The machine may still have to delete its znode. Until
   /// it has ended, the lock node counts as background work.
   void abandon();
@@ -354,8 +359,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   const Caller caller_;
   const core::CohortPolicy cohort_policy_;
 
-  std::weak_ptr<Contender> front_;  ///< the contender in it
-  std::unique_ptr<Line> line_;      ///< null before begin_line()
+  std::weak_ptr<Contender> front_;           ///< the contender in it
+  std::unique_ptr<LocalQueue> local_queue_;  ///< null before begin_local_queue()
   core::AcquireFsm fsm_;
   /// From abandon() until the machine has ended.
   BackgroundWork::Id work_{};

@@ -31,29 +31,29 @@ void LockNode::set_front(const std::shared_ptr<Contender>& contender) noexcept {
   front_ = contender;
 }
 
-void LockNode::begin_line(Line::Waiters behind) {
-  line_ = std::make_unique<Line>(*this, cohort_policy_, std::move(behind));
+void LockNode::begin_local_queue(LocalQueue::Waiters behind) {
+  local_queue_ = std::make_unique<LocalQueue>(*this, cohort_policy_, std::move(behind));
   path_->add_shared_node(shared_from_this());
 }
 
-Line::Waiters LockNode::end_line() {
-  assert(line() != nullptr);
+LocalQueue::Waiters LockNode::end_local_queue() {
+  assert(local_queue() != nullptr);
   path_->remove_shared_node(*this);
-  return line_->end();
+  return local_queue_->end();
 }
 
 void LockNode::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
   path_->assert_held();
   const auto self = shared_from_this();  // the contender may get another lock node
-  if (line() != nullptr) return line()->admit(contender, caller);
+  if (local_queue() != nullptr) return local_queue()->admit(contender, caller);
   start(contender, nullptr);
 }
 
-void LockNode::start(const std::shared_ptr<Contender>& first, Line::Waiters* behind) {
+void LockNode::start(const std::shared_ptr<Contender>& first, LocalQueue::Waiters* behind) {
   set_front(first);
   if (cohort_policy_.batch > 1 && first->waits()) {
-    begin_line(behind != nullptr ? std::exchange(*behind, {}) : Line::Waiters{});
-    for (const Line::Waiting& each : line_->behind()) {
+    begin_local_queue(behind != nullptr ? std::exchange(*behind, {}) : LocalQueue::Waiters{});
+    for (const LocalQueue::Waiting& each : local_queue_->behind()) {
       each.contender->set_lock_node(shared_from_this());
     }
   }
@@ -61,7 +61,7 @@ void LockNode::start(const std::shared_ptr<Contender>& first, Line::Waiters* beh
   run(fsm_.start(path_->counter_has_ended()));
 }
 
-void LockNode::requeue(Line::Waiters waiters) {
+void LockNode::requeue(LocalQueue::Waiters waiters) {
   while (!waiters.empty()) {
     const auto [first, caller] = std::move(waiters.front());
     waiters.pop_front();
@@ -78,9 +78,9 @@ void LockNode::requeue(Line::Waiters waiters) {
 void LockNode::leave(const Contender& contender) {
   path_->assert_held();
   const auto self = shared_from_this();  // the path may have had the last reference
-  if (line() != nullptr) {
-    if (line()->leave(contender) || line()->replace_front()) return;
-    end_line();  // no other contender is behind
+  if (local_queue() != nullptr) {
+    if (local_queue()->leave(contender) || local_queue()->replace_front()) return;
+    end_local_queue();  // no other contender is behind
   }
   core::AcquireEffects effects = fsm_.withdraw();
   abandon();
@@ -94,7 +94,7 @@ void LockNode::abandon() {
 
 void LockNode::close() {
   const auto self = shared_from_this();  // the path may have had the last reference
-  if (line() != nullptr) end_line();
+  if (local_queue() != nullptr) end_local_queue();
   front_.reset();
   end_watches();
 }
@@ -110,17 +110,18 @@ void LockNode::grant() {
 }
 
 std::uint64_t LockNode::count_grant() {
-  const bool begins =
-      !line_ && cohort_policy_.shares() && !find_shared(*path_, fsm_.policy(), cohort_policy_);
-  if (begins) begin_line({});
-  return line() != nullptr ? line()->on_grant() : 0;
+  const bool begins = !local_queue_ && cohort_policy_.shares() &&
+                      !find_shared(*path_, fsm_.policy(), cohort_policy_);
+  if (begins) begin_local_queue({});
+  return local_queue() != nullptr ? local_queue()->on_grant() : 0;
 }
 
 void LockNode::fail(Errc error, const std::string& cause) {
   const auto failed = front();
-  const Line::Waiters behind = line() != nullptr ? end_line() : Line::Waiters{};
+  const LocalQueue::Waiters behind =
+      local_queue() != nullptr ? end_local_queue() : LocalQueue::Waiters{};
   if (failed) failed->on_failed(error, cause);
-  for (const Line::Waiting& each : behind) each.contender->on_failed(error, cause);
+  for (const LocalQueue::Waiting& each : behind) each.contender->on_failed(error, cause);
   if (failed && !fsm_.has_ended()) abandon();
 }
 
@@ -141,13 +142,13 @@ void LockNode::notify_position() {
   if (!waits) return;
   const std::size_t position = fsm_.predecessors().position();
   if (const auto first = front()) first->on_position(position);
-  if (line() != nullptr) line()->on_position(position);
+  if (local_queue() != nullptr) local_queue()->on_position(position);
 }
 
 void LockNode::notify_unreachable(const std::string& cause) {
   std::vector<std::shared_ptr<Contender>> all;  // a copy: a contender that gives up leaves
-  if (line() != nullptr) {
-    for (const Line::Waiting& each : line()->behind()) all.push_back(each.contender);
+  if (local_queue() != nullptr) {
+    for (const LocalQueue::Waiting& each : local_queue()->behind()) all.push_back(each.contender);
   }
   if (auto first = front()) all.push_back(std::move(first));
   for (const auto& each : all) each->on_unreachable(cause);
@@ -204,7 +205,7 @@ void LockNode::on_tick(int& requests) {
   }
   watch_own();
   watches_.watch_release_requests();
-  if (line() != nullptr) line()->on_tick();  // may end the lock node
+  if (local_queue() != nullptr) local_queue()->on_tick();  // may end the lock node
   if (requests > 0 && !has_ended_ && mark_hold()) --requests;
 }
 
@@ -234,7 +235,7 @@ void LockNode::on_release_requested(bool force) {
   path_->assert_held();
   const auto self = shared_from_this();  // the contender may drop its reference
   if (const auto holder = front()) holder->on_release_requested(force);
-  if (line() != nullptr) line()->on_release_requested();
+  if (local_queue() != nullptr) local_queue()->on_release_requested();
 }
 
 /// Returns whether SequenceHint may use the grants of this lock node: it is a mutex that waits,
@@ -283,29 +284,6 @@ std::vector<Cleaner::Sibling> LockNode::take_siblings() {
   const std::string marker = take_unwanted_delay_marker();
   if (!marker.empty()) siblings.push_back({path_->path().child(marker)});
   return siblings;
-}
-
-LockNode::Names LockNode::own_names() const {
-  if (is_name_unknown()) return {fsm_.node().name(), holding_->downgrade.name()};
-  return {own_name()};
-}
-
-std::string LockNode::data_as_reader() const {
-  core::ZnodeData data = context().identify(caller_);
-  data.attempt = fsm_.attempt().text();
-  data.token = fsm_.node().token().zxid;
-  data.since_ms = created_ms_;
-  return data.encode();
-}
-
-bool LockNode::is_own(const client::Reply& node) const {
-  if (node.is_without_stat()) return node.parent && is_path_of_own_znode(*node.parent);
-  return has_downgraded() ? holding_->downgrade.is_own_reader_node(node)
-                          : node.token == fsm_.node().token();
-}
-
-bool LockNode::is_path_of_own_znode(const client::Reply& path) const {
-  return path.token < fsm_.node().token();
 }
 
 /// If no recent grant had to wait, and the hold was shorter than its acquire, probably no contender

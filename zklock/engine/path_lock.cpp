@@ -136,7 +136,7 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
                                   .lock_delay = request.lock_delay};
   contender->set_lock_node(LockNode::for_contender(self(), caller, policy, request.cohort_policy));
   enlist(contender);
-  if (contenders_.size() > 1) call->set_local_rival();
+  if (contenders_.size() > 1) call->set_had_local_rival();
   contender->join(call, policy.rule);
   contender->start(caller);
   return std::nullopt;

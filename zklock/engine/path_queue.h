@@ -21,7 +21,7 @@ class LockNode;
 
 /// The part of a path lock that its lock nodes share. It collects what the replies of the servers
 /// show about the queue. That is the sequence counter, this client's newest znode, and how many
-/// recent grants waited. It also has the lock nodes with a line and the limit of creates.
+/// recent grants waited. It also has the lock nodes with a local queue and the limit of creates.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class PathQueue : public PathContext {
@@ -85,7 +85,7 @@ class PathQueue : public PathContext {
   /// number.
   virtual void on_tick(std::uint64_t tick) = 0;
 
-  /// Returns the lock nodes that have a line. No two have equal policies.
+  /// Returns the lock nodes that have a local queue. No two have equal policies.
   const std::vector<std::shared_ptr<LockNode>>& shared_nodes() const noexcept {
     return shared_nodes_;
   }

@@ -115,10 +115,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const void* object() const noexcept { return object_; }
   bool has_ended() const noexcept { return has_ended_.load(std::memory_order_acquire); }
   const TimeLimit& time_limit() const noexcept { return time_limit_; }
-  /// Returns whether the call may have met another contender of this client. Otherwise none of them
-  /// blocks it.
-  bool may_have_local_rival() const noexcept { return may_have_local_rival_.load(); }
-  void set_local_rival() noexcept { may_have_local_rival_.store(true); }
+  /// Returns whether another contender of this client was on the path when the call began. If not,
+  /// the DeadlockDetector need not know the call.
+  bool had_local_rival() const noexcept { return had_local_rival_.load(); }
+  void set_had_local_rival() noexcept { had_local_rival_.store(true); }
   MetricsTarget metrics() const noexcept { return {metrics_, leads_}; }
   /// Counts the call as granted at this time. REQUIRES: complete() was called with a grant.
   void count_grant(core::Instant now) const noexcept {
@@ -126,10 +126,10 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   }
 
   /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
-  /// single attempt, although the call itself may not be. Then the call ends with
-  /// Error(not_connected) when the connection timeout has passed, or as by expire() if its deadline
-  /// comes first.
-  /// REQUIRES: the engine mutex is held.
+  /// single attempt, although the call itself may not be. Then the timer is at the earlier of the
+  /// connection timeout and the call's deadline. At the first, the call ends with
+  /// Error(not_connected). At the second it ends as by expire(). REQUIRES: the engine mutex is
+  /// held.
   void arm(bool contender_waits);
   /// Cancels the timer. REQUIRES: the engine mutex is held.
   void disarm() noexcept;
@@ -149,8 +149,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
 
   void time_out(bool by_deadline) noexcept;
   AcquireOutcome timed_out(bool by_deadline) const;
-  // These three count the end of a call without a grant: as `why`, or as AcquireEnd::failed if
-  // there is an error.
+  // give_up(), end() and finish() count the end of a call without a grant: as `why`, or as
+  // AcquireEnd::failed if there is an error.
   /// Ends the call, and withdraws it from its contender. Does nothing if it has ended.
   void give_up(AcquireOutcome outcome, AcquireEnd why) noexcept;
   void end(AcquireOutcome outcome, AcquireEnd why);
@@ -172,7 +172,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   std::function<void(AcquireOutcome)> done_;      ///< used by the ending thread only
   std::atomic<bool> has_ended_{false};            ///< written under the engine mutex, or by start()
-  std::atomic<bool> may_have_local_rival_{false};
+  std::atomic<bool> had_local_rival_{false};
   std::optional<std::stop_callback<Cancel>> on_stop_;
 
   client::TimerId timer_{};

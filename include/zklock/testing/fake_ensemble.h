@@ -90,10 +90,10 @@ class FakeLink {
 ///
 /// Thread-safety: a value.
 struct FakeEnsembleOptions {
-  /// The longest real time for which settle() and advance() wait until all threads sleep, each time
-  /// anew. Then they throw std::runtime_error with the name of a thread. They also throw if a
-  /// thread makes calls without end, and if another thread that settles makes no progress. With 0,
-  /// they do not wait for threads; advance_until() and during() throw std::logic_error.
+  /// The limit of each wait of settle() and advance() for all threads to sleep, in real time. Then
+  /// they throw std::runtime_error with the name of a thread. They also throw if a thread makes
+  /// calls without end, and if another thread that settles makes no progress. With 0, they do not
+  /// wait for threads; advance_until() and during() throw std::logic_error.
   std::chrono::milliseconds rest_limit{10'000};
 };
 
@@ -207,8 +207,8 @@ class FakeEnsemble {
   [[nodiscard]] std::optional<std::string> data(const std::string& path) const;
   /// Creates the znode, and its parents if they are missing.
   bool create(const std::string& path, std::string data = {});
-  /// Creates a persistent znode with the next sequence number, as other kinds of clients do. Its
-  /// parent must exist. Returns the path, or nothing if ZooKeeper refuses it.
+  /// Creates a persistent znode with the next sequence number. Its parent must exist. Returns the
+  /// path, or nothing if ZooKeeper refuses it.
   std::optional<std::string> create_sequential(const std::string& prefix, std::string data = {});
   bool set_data(const std::string& path, std::string data);
   bool remove(const std::string& path);

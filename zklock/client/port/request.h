@@ -80,9 +80,10 @@ struct ListAndWatch {
   OnWatchEvent on_event;
 };
 /// Sends exists with a watch. The reply has all members of a Get reply except data. The status `ok`
-/// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. But some servers
-/// send no events of a znode on which the client has no READ permission. If they refuse the exists,
-/// the status is `ok` as for a GetAndWatch without a stat, and `unreadable` is set.
+/// arms the watch for `changed` and `deleted`, the status `no_node` for `created`. If a server
+/// refuses the exists because the READ permission is missing, the status is `ok` without a stat,
+/// and `unreadable` is set. Such servers send no events of the znode. So the client checks it each
+/// second, as for a GetAndWatch.
 struct ExistsAndWatch {
   std::string path;
   OnWatchEvent on_event;

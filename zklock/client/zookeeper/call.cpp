@@ -8,7 +8,7 @@
 #include "zklock/client/port/request.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client/port/znode_path.h"
-#include "zklock/core/clauses.h"
+#include "zklock/core/error_texts.h"
 
 namespace zklock::client {
 

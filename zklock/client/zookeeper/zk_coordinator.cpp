@@ -9,7 +9,7 @@
 #include "zklock/client/threads/backoff.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/credentials.h"
-#include "zklock/core/clauses.h"
+#include "zklock/core/error_texts.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/error.h"
 

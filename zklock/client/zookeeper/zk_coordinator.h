@@ -61,14 +61,15 @@ class Backoff;
 /// succeeds, and then the server closes the connection. Only at these times, and only on the I/O
 /// thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the C client
 /// delivers no event, and does not answer the requests in flight. While the close of an earlier
-/// handle hangs, only the next handle gets the list: a failed attempt may be that of the earlier
-/// one.
+/// handle hangs, only the next handle gets the list, because a failed attempt can be that of the
+/// earlier one.
 ///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
-/// delivers the replies that need no server, such as not_connected. submit() must not call
-/// handlers, and the session thread may be blocked in the resolver. Requests reach the wire in the
-/// order of submission, because each is passed to the C client under mutex_.
+/// delivers the replies that need no server, such as not_connected. Neither the caller nor the
+/// session thread can deliver them: submit() must not call handlers, and the session thread may be
+/// blocked in the resolver. Requests reach the wire in the order of submission, because each is
+/// passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             public std::enable_shared_from_this<ZkCoordinator>,
                             private HandleListener {
@@ -96,8 +97,8 @@ class ZkCoordinator final : public Coordinator,
   /// A handle whose close hangs.
   struct HangingHandle {
     std::weak_ptr<const void> handle;  ///< expires when the close has ended
-    /// The calls that were sent on it. Until then, its thread can write the results of their
-    /// multis.
+    /// The calls that were sent on it. Until the close has ended, its thread can write the results
+    /// of their multis.
     CallsById calls = {};
 
     bool has_ended() const noexcept { return handle.expired(); }
@@ -238,7 +239,7 @@ class ZkCoordinator final : public Coordinator,
   std::vector<HangingHandle> hanging_ ZKLOCK_GUARDED_BY(mutex_);
   std::string open_error_ ZKLOCK_GUARDED_BY(mutex_);              // why there is no handle
   bool credential_refused_ ZKLOCK_GUARDED_BY(mutex_) = false;     // no further session
-  bool other_scheme_required_ ZKLOCK_GUARDED_BY(mutex_) = false;  // the reason, if not the digest
+  bool other_scheme_required_ ZKLOCK_GUARDED_BY(mutex_) = false;  // refused: SASL is missing
   bool was_served_ ZKLOCK_GUARDED_BY(mutex_) = false;             // a server has executed a request
   bool is_retired_ ZKLOCK_GUARDED_BY(mutex_) = false;             // see retire()
   bool closing_ ZKLOCK_GUARDED_BY(mutex_) = false;

@@ -9,7 +9,7 @@
 #include "zklock/client/zookeeper/quirks/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
-#include "zklock/core/clauses.h"
+#include "zklock/core/error_texts.h"
 
 namespace zklock::client {
 namespace {

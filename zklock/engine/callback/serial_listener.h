@@ -160,7 +160,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     std::shared_ptr<Turn> turn;
     {
       const client::MutexLock guard(mutex_);
-      const bool runs = running_on_ != std::thread::id();  // finish() delivers the rest
+      const bool runs = running_on_ != std::thread::id();  // then finish() delivers the rest
       if (events_.empty() || has_turn_ || runs) return;
       turn = std::make_shared<Turn>(this->shared_from_this());
       has_turn_ = true;
@@ -174,7 +174,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
   }
 
   void deliver_next() ZKLOCK_EXCLUDES(mutex_) {
-    // Also if the call throws.
+    // Its destructor runs even if the call throws.
     struct Next {
       SerialListener& listener;
       ~Next() {

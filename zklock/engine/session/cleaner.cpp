@@ -11,7 +11,7 @@
 #include "zklock/client/port/submit_then_get.h"
 #include "zklock/client/port/znode_path.h"
 #include "zklock/core/child_nodes.h"
-#include "zklock/core/clauses.h"
+#include "zklock/core/error_texts.h"
 #include "zklock/core/log_line.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/session/engine_context.h"

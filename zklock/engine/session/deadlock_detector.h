@@ -79,7 +79,8 @@ struct Deadlock {
 /// the cycle has one victim.
 ///
 /// Not found are cycles through several clients, through calls that do not block, and through a
-/// MultiMutex that waits.
+/// MultiMutex that waits. Nor are those through a call that began without another contender of its
+/// client on the path, and whose znode was lost while it waited.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class DeadlockDetector {

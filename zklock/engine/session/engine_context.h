@@ -47,8 +47,8 @@ class NewSessionListener {
   ~NewSessionListener() = default;
 };
 
-/// The texts for people that describe the acquire calls of one lock object, or one call. They are
-/// short and printable.
+/// Describes the acquire calls of one lock object, or one call, to people. The texts are short and
+/// printable.
 struct CallTexts {
   std::string label;  ///< name of the lock object
   std::string note;   ///< purpose of the call
@@ -63,7 +63,7 @@ struct CallTexts {
 /// The owner, the thread, the texts and the kind of an acquire call.
 struct Caller {
   Owner owner;
-  ThreadNameText thread = {};                   ///< empty until a lock znode may name it
+  ThreadNameText thread = {};                   ///< empty until record_thread_name()
   std::shared_ptr<const CallTexts> texts = {};  ///< null: none
   bool bound = false;                           ///< see Participant::thread_bound
   bool is_candidate = false;                    ///< see Participant::is_candidate
@@ -206,13 +206,13 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   EngineLock::Entry entry() noexcept { return {*this}; }
   LeaseKeeper& keeper() noexcept { return keeper_; }
   HostsText& present_hosts() noexcept { return hosts_; }
-  // REQUIRES: the engine mutex is held.
+  const Settings& settings() const noexcept { return settings_; }
+  // REQUIRES for these five: the engine mutex is held.
   PathFacts& path_facts() noexcept { return held(path_facts_); }
   DelayMarkerTimes& delay_marker_times() noexcept { return held(delay_marker_times_); }
   Cleaner& cleaner() noexcept { return held(cleaner_); }
   BackgroundWork& work() noexcept { return held(work_); }
   ClientRecords& records() noexcept { return held(records_); }
-  const Settings& settings() const noexcept { return settings_; }
 
   /// See LabelRegistry::of(). The result exists as long as the client. Enters the engine.
   LabelMetrics& metrics_of(std::string_view label);

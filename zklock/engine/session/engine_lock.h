@@ -121,8 +121,8 @@ class EngineLock {
 
   /// Blocks until `done()` returns true; other threads can enter meanwhile. Returns false if
   /// `deadline` came first, by LeaseClock. Calls `done` with the mutex held: at first, after each
-  /// notification of `changed`, and after each `slice`. The clock of a condition stops while the
-  /// computer sleeps, and LeaseClock does not. Throws what a wait on `changed` throws. REQUIRES:
+  /// notification of `changed`, and after each `slice`. The slices are needed because the clock of
+  /// a condition stops while the computer sleeps. Throws what a wait on `changed` throws. REQUIRES:
   /// the outbox is empty.
   template <class Condition, class Done>
   bool wait(Condition& changed, Deadline deadline, const Done& done,

@@ -11,8 +11,8 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/core/lease.h"
 #include "zklock/core/lease_evidence.h"
+#include "zklock/core/validity_period.h"
 #include "zklock/hold.h"
 
 namespace zklock::detail {
@@ -29,14 +29,14 @@ struct LeaseEvent {
     lease_expired,  ///< all holds under `lease` are lost
     suspended,      ///< the connection broke; the session may live on
     resumed,        ///< the session has a connection again
-    tick,           ///< each sets the watch on its own znode
+    tick,           ///< they set missing watches and create hold markers
     closed,         ///< the client is closing
   };
   Kind kind;
   SessionId session = {};
   std::shared_ptr<core::Lease> lease = {};
-  /// The number of requests that lock nodes may still send at this tick: a waiting one for its
-  /// watch, a holder for its hold marker.
+  /// The number of requests that may still be sent at this tick. Waiting lock nodes need them for
+  /// their watches, and held ones for their hold markers.
   int requests = 0;
   std::uint64_t tick = 0;  ///< number of this tick
 };
@@ -59,15 +59,16 @@ class LeaseObserver {
 
 /// Keeps the current session's lease. It sends two kinds of requests. A heartbeat is a quorum
 /// operation: its answer extends the lease. A sync is answered by the leader, and no server logs
-/// it. A sync extends no lease. It gives LeaseEvidence a time of contact for the next extension,
-/// and shows a pause of the leader. When the lease lapses, the keeper notifies the members. A
-/// waiting contender needs no lease before its turn. If the lease is too short by then, the
-/// contender checks its znode first, and the answer begins a lease.
+/// it. A sync extends no lease. But its sending time bounds the gap that LeaseEvidence deducts at
+/// the next extension, and a slow answer reveals a pause of the leader. When the lease lapses, the
+/// keeper notifies the members. A waiting contender needs no lease before its turn. If the lease is
+/// too short by then, the contender checks its znode first, and the answer begins a lease.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
-/// | connected          | the evidence restarts; a heartbeat; the lease of a living session     |
-/// |                    | ends no later than handshake_lease_expiry(); members are notified     |
+/// | connected          | the evidence restarts; a heartbeat. If the session has reconnected,   |
+/// |                    | its lease ends no later than handshake_lease_expiry(), and the        |
+/// |                    | members are notified                                                  |
 /// | answered by quorum | the lease is extended; if it lapsed, or there is none, a new lease    |
 /// |                    | begins                                                                |
 /// | tick               | the request that is due is sent: see below; the members are notified  |
@@ -81,18 +82,20 @@ class LeaseObserver {
 ///
 /// | when                                                                         | after       |
 /// |------------------------------------------------------------------------------|-------------|
-/// | less than T/3 of the lease is left, and within the last T/2 either a hold    | T/20        |
-/// | began or on_lease_needed() was called; not after the end of the last hold    |             |
+/// | less than T/3 of the lease is left, and it was needed recently (1)           | T/20        |
 /// | a lock node is held                                                          | T/10        |
 /// | in the last T, an answer took longer than T/24                               | T/10        |
 /// | otherwise                                                                    | 7T/24       |
+///
+/// (1) In the last T/2 a hold began or on_lease_needed() was called, and since then not all holds
+/// have ended.
 ///
 /// The request is a heartbeat if less than 11T/24 of the lease are left and a lock node is held.
 /// Otherwise it is a sync.
 ///
 /// The C client would send a ping after T/3. The client does not learn the times of pings, so they
-/// are no evidence. With a sync every 7T/24 as evidence, the lease of a grant is long enough to be
-/// extended in time by requests every T/20. That holds for round trips of up to T/16, even if they
+/// are no evidence. A sync every 7T/24 keeps the lease of a grant long enough. From the grant on,
+/// requests every T/20 extend it in time. That holds for round trips of up to T/16, even if they
 /// become that long only at the grant; see slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
@@ -132,11 +135,11 @@ class LeaseKeeper {
   void hold_ended() noexcept;
 
   /// Returns the lease for a grant on `session` now; null if it does not suffice. It suffices if it
-  /// is valid for at least 7T/24 more. After a pause of the client or the leader, the first answers
-  /// extend the lease only a little. Before full_again_at_, the lease must also be valid beyond
-  /// full_again_at_.
+  /// is valid for 7T/24 more, and until full_again_at_. After a pause of the client or the leader,
+  /// the first answers extend the lease only a little.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session) const;
-  /// A contender needs a lease for its grant, or a hold begins. The next tick comes within `wait`.
+  /// A contender needs a lease for its grant, or a hold begins. If the next tick is postponed, it
+  /// comes within `wait`.
   void on_lease_needed(core::Duration wait = {});
   /// Returns whether the leader has answered a request that was sent at most T/2 ago.
   bool has_contact() const;
@@ -161,8 +164,8 @@ class LeaseKeeper {
   std::optional<core::Duration> lease_remaining() const;
   /// Returns how many heartbeats and syncs got no answer.
   std::uint64_t heartbeat_failures() const noexcept { return heartbeat_failures_; }
-  /// Returns how often the lease fell below T/4 at an answer of the quorum, while a lock node was
-  /// held.
+  /// Returns how often an answer of the quorum found less than T/4 of the lease left, while a lock
+  /// node was held. Successive such answers count once.
   std::uint64_t low_leases() const noexcept { return low_leases_; }
 
  private:
@@ -176,7 +179,8 @@ class LeaseKeeper {
   /// Returns the time from the last request for the leader to the next.
   core::Duration interval(Instant now) const;
   void tick(SessionId session);
-  /// Schedules the next tick. Without `wait`, it comes after T/20, or when the next request is due.
+  /// Schedules the next tick. Without `wait`, it comes when the next request is due if interval()
+  /// is 7T/24, otherwise after T/20.
   void schedule_tick(std::optional<core::Duration> wait = {});
   void end_ticks() noexcept;
   /// Requests are due more often from now on. If the next tick was postponed until a request is

@@ -49,17 +49,17 @@ class PathPartLock {
   PathPartLock(const PathPartLock&) = delete;
   PathPartLock& operator=(const PathPartLock&) = delete;
 
-  /// Requests one hold or lock() for the owner, also a nested one. Sets the members of `request` that
-  /// this part decides: the rule, the lock delay, the sink of the events and the metrics. The kind
-  /// is `lock` or `hold`; see QueueRule::count_kind(). The caller can cancel the call that it returns; `done` is
-  /// called in that case too. Throws Error(closed). Then `done` is not called.
+  /// Requests one hold or lock() for the owner, also a nested one. Sets the members of `request`
+  /// that this part decides: the rule, the lock delay, the sink of the events and the metrics. The
+  /// kind is `lock` or `hold`; see QueueRule::count_kind(). Returns the call. If the caller cancels
+  /// it, `done` is called too. Throws Error(closed). Then `done` is not called.
   std::shared_ptr<PendingAcquire> acquire(AcquireRequest request);
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   bool unlock(const Owner& owner);
   /// Returns the counts of `owner` if it has a valid hold, otherwise 0. A reader has the shared
   /// counts, and any other part the exclusive ones.
   int count(const Owner& owner) const;
-  /// Returns whether `owner` has a valid hold with one count of any kind.
+  /// Returns whether `owner` has a valid hold with exactly one count, of any kind.
   bool holds_once(const Owner& owner) const { return ownership(owner).count() == 1; }
   /// Returns whether `owner` has a znode in the queue, and the ensemble's leader has answered the
   /// client recently.
@@ -145,7 +145,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Runs `task` as a user callback of the first client that is open. Does not block.
   void post(std::function<void()> task);
 
-  /// Returns the token that the next close() stops. A call that began before then ends.
+  /// Returns the token that the next close() stops. That ends the calls that use it.
   std::stop_token closing();
   /// Ends the calls that are in flight, and removes the listener: the public object is being
   /// destroyed.

@@ -79,7 +79,7 @@ std::shared_ptr<Contender> wait_for_grant(const std::shared_ptr<PathLock>& path_
   };
   std::optional<DeadlockWait> wait;
   AcquireOutcome outcome = wait_or_cancel(end, call, give_back, [&] {
-    if (!call.may_have_local_rival() || !call.time_limit().is_endless() || call.has_ended()) return;
+    if (!call.had_local_rival() || !call.time_limit().is_endless() || call.has_ended()) return;
     wait.emplace(path_lock->context(), std::move(blocked));
     look_for_cycle(*path_lock, end, call, *wait);
   });

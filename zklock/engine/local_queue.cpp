@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/line.h"
+#include "zklock/engine/local_queue.h"
 
 #include <algorithm>
 #include <cassert>
@@ -13,7 +13,7 @@
 
 namespace zklock::detail {
 
-Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
+LocalQueue::LocalQueue(LockNode& node, core::CohortPolicy policy, Waiters behind)
     : node_(node),
       policy_(policy),
       behind_(std::move(behind)),
@@ -21,25 +21,25 @@ Line::Line(LockNode& node, core::CohortPolicy policy, Waiters behind)
       may_listen_(std::ranges::any_of(
           behind_, [](const Waiting& each) { return each.contender->has_listener(); })) {}
 
-void Line::assert_invariants() const noexcept {
+void LocalQueue::assert_invariants() const noexcept {
   assert(!ended_ || behind_.empty());
   // Contenders behind an idle lock node wait for a reply.
   assert(!node_.is_idle() || behind_.empty() || budget_.is_counting() ||
          (!arrivals_armed_ && !arrivals_.is_free()));
 }
 
-PathQueue& Line::path() const noexcept {
+PathQueue& LocalQueue::path() const noexcept {
   return node_.path_queue();
 }
 
 // ---- contenders arrive and leave ----------------------------------------------------------------
 
 // Behind an idle lock node, earlier contenders wait for the count and must not be overtaken.
-bool Line::accepts(bool waits) const noexcept {
+bool LocalQueue::accepts(bool waits) const noexcept {
   return !waits || policy_.batch > 1 || node_.is_idle();
 }
 
-void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
+void LocalQueue::admit(const std::shared_ptr<Contender>& contender, const Caller& caller) {
   assert(accepts(contender->waits()));
   const bool may_be_next = node_.is_idle() && behind_.empty();
   if (!may_be_next && !contender->waits()) return contender->on_ended();
@@ -51,26 +51,26 @@ void Line::admit(const std::shared_ptr<Contender>& contender, const Caller& call
   count_if_due();
 }
 
-Line::Waiting Line::take_next() {
+LocalQueue::Waiting LocalQueue::take_next() {
   Waiting next = std::move(behind_.front());
   behind_.pop_front();
   return next;
 }
 
-Line::Waiters::const_iterator Line::find(const Contender& contender) const {
+LocalQueue::Waiters::const_iterator LocalQueue::find(const Contender& contender) const {
   const auto is_its = [&](const Waiting& each) { return each.contender.get() == &contender; };
   if (!behind_.empty() && is_its(behind_.back())) return behind_.end() - 1;
   return std::ranges::find_if(behind_, is_its);
 }
 
-bool Line::leave(const Contender& contender) {
+bool LocalQueue::leave(const Contender& contender) {
   const auto place = find(contender);
   if (place == behind_.end()) return false;
   notify_positions(static_cast<std::size_t>(behind_.erase(place) - behind_.begin()));
   return true;
 }
 
-bool Line::replace_front() {
+bool LocalQueue::replace_front() {
   if (behind_.empty()) return false;
   const Waiting next = take_next();
   node_.set_front(next.contender);
@@ -79,12 +79,12 @@ bool Line::replace_front() {
   return true;
 }
 
-std::size_t Line::count_ahead_of(const Contender& contender) const {
+std::size_t LocalQueue::count_ahead_of(const Contender& contender) const {
   const auto place = find(contender);
   return place == behind_.end() ? 0 : static_cast<std::size_t>(place - behind_.begin()) + 1;
 }
 
-Line::Waiters Line::end() {
+LocalQueue::Waiters LocalQueue::end() {
   ended_ = true;
   arrivals_armed_ = false;
   arrivals_.disarm(path());
@@ -93,7 +93,7 @@ Line::Waiters Line::end() {
 
 // ---- grants -------------------------------------------------------------------------------------
 
-std::uint64_t Line::on_grant() {
+std::uint64_t LocalQueue::on_grant() {
   position_ = 0;
   assert(budget_.has_grants_left());
   budget_.on_grant();
@@ -101,7 +101,7 @@ std::uint64_t Line::on_grant() {
   return grants_++;
 }
 
-bool Line::on_release() {
+bool LocalQueue::on_release() {
   // Without its delay marker the znode would leave no lock delay after a loss. No marker is created
   // again.
   const core::AcquireFsm& machine = node_.machine();
@@ -125,14 +125,14 @@ bool Line::on_release() {
   return awaits_count;
 }
 
-bool Line::may_idle() const {
+bool LocalQueue::may_idle() const {
   const bool is_retained = policy_.keep_idle_for.count() > 0 && !budget_.others_wait();
   return is_retained && path().is_used() && !path().anyone_waits();
 }
 
 /// Grants the lock node to the first contender behind it. If the lease is not valid, deletes the
 /// znode instead.
-void Line::grant_next() {
+void LocalQueue::grant_next() {
   const core::Instant now = path().context().scheduler().now();
   if (!node_.lease()->check(now)) {
     behind_.front().caller.record_thread_name();  // admit() has not, and a znode is made for it
@@ -144,7 +144,7 @@ void Line::grant_next() {
   next.contender->on_granted(now);
 }
 
-void Line::count_if_due() {
+void LocalQueue::count_if_due() {
   if (!node_.is_held() || behind_.empty() || !budget_.is_count_due()) return;
   // Another program can delete a marker, so a number of children would not say what they are.
   const bool lists = node_.may_have_marker();
@@ -159,7 +159,7 @@ void Line::count_if_due() {
       }));
 }
 
-void Line::on_counted(const client::Reply& reply, std::size_t contenders) {
+void LocalQueue::on_counted(const client::Reply& reply, std::size_t contenders) {
   if (ended_) return;
   path().record_stat(reply);
   budget_.on_counted(reply.status == core::Status::ok && contenders == 1 &&
@@ -176,37 +176,37 @@ void Line::on_counted(const client::Reply& reply, std::size_t contenders) {
 
 // ---- idle ---------------------------------------------------------------------------------------
 
-void Line::become_idle() {
+void LocalQueue::become_idle() {
   idle_since_ = path().context().scheduler().now();
   node_.set_front(nullptr);
 }
 
-bool Line::may_serve_idle() const {
+bool LocalQueue::may_serve_idle() const {
   return budget_.has_grants_left() || arrivals_armed_;
 }
 
-void Line::serve_idle() {
+void LocalQueue::serve_idle() {
   grant_next();
   if (policy_.batch == 1) node_.requeue(std::exchange(behind_, {}));
 }
 
-void Line::end_idling() {
+void LocalQueue::end_idling() {
   if (node_.is_idle()) node_.remove(LockNode::RemovalCause::release);
 }
 
-void Line::on_release_requested() {
+void LocalQueue::on_release_requested() {
   release_requested_ = true;
   end_idling();
 }
 
-void Line::on_tick() {
+void LocalQueue::on_tick() {
   if (!node_.is_idle() || !behind_.empty()) return;
   const auto idle = path().context().scheduler().now() - idle_since_;
   if (std::chrono::floor<std::chrono::milliseconds>(idle) >= policy_.keep_idle_for) end_idling();
 }
 
 // The list shows whether the change was a contender. While the lock node is held, that can wait.
-void Line::look_for_arrivals() {
+void LocalQueue::look_for_arrivals() {
   if (!arrivals_.is_free()) return;
   arrivals_.watch<client::request::ListAndWatch>(
       node_, path().path().str(), node_.session(),
@@ -222,7 +222,7 @@ void Line::look_for_arrivals() {
       });
 }
 
-void Line::on_listed(const client::Reply& reply) {
+void LocalQueue::on_listed(const client::Reply& reply) {
   path().record_stat(reply);
   const bool ok = reply.status == core::Status::ok;
   const auto queue = ok ? core::contenders(reply.children) : std::vector<core::ZnodeName>{};
@@ -240,12 +240,12 @@ void Line::on_listed(const client::Reply& reply) {
 
 // ---- positions ----------------------------------------------------------------------------------
 
-void Line::on_position(std::size_t position) {
+void LocalQueue::on_position(std::size_t position) {
   position_ = position;
   notify_positions(0);
 }
 
-void Line::notify_positions(std::size_t from) {
+void LocalQueue::notify_positions(std::size_t from) {
   if (!position_ || !(may_listen_ || path().context().logs(LogLevel::debug))) return;
   for (std::size_t i = from; i < behind_.size(); ++i) {
     behind_[i].contender->on_position(*position_ + i + 1);

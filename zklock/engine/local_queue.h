@@ -21,7 +21,7 @@ class LockNode;
 
 /// The contenders of one client that share a lock node, and so a lock znode. One is in the lock
 /// node: it holds, or is granted when the lock node is. The others are behind it. They wait in this
-/// client only, first come first served. After a release, the line can retain the lock node without
+/// client only, first come first served. After a release, the local queue can retain the lock node without
 /// a contender in it: then the lock node is idle.
 ///
 /// The count is the number of children of the lock path (request CountChildren). It shows whether
@@ -36,7 +36,7 @@ class LockNode;
 /// | held   | granted             | holds           | any number                                |
 /// | idle   | granted             | none            | none; or those that wait for the count or |
 /// |        |                     |                 | the list                                  |
-/// | ended  | has no line         | any             | none                                      |
+/// | ended  | has no local queue         | any             | none                                      |
 ///
 /// | state  | event                                         | next                               |
 /// |--------|-----------------------------------------------|------------------------------------|
@@ -74,15 +74,15 @@ class LockNode;
 /// |        | object is destroyed                           |                                    |
 /// | all    | the lock node ends in any other way           | ended                              |
 ///
-/// For a state and an event, the first row that applies decides. When the line ends, the contenders
+/// For a state and an event, the first row that applies decides. When the local queue ends, the contenders
 /// behind get a new lock node, unless the acquire has failed or the client is closing.
 ///
-/// A path has one line at most for contenders with equal policies. A lock node gets it at its
+/// A path has one local queue at most for contenders with equal policies. A lock node gets it at its
 /// beginning, if max_local_handoffs is more than 1 and its contender waits. Otherwise it gets it at
-/// its grant, if CohortPolicy::shares() and there is no line yet. Until then each contender gets a
+/// its grant, if CohortPolicy::shares() and there is no local queue yet. Until then each contender gets a
 /// lock node of its own.
 ///
-/// While there is a line, a single attempt ends without a grant, with one exception. If the lock
+/// While there is a local queue, a single attempt ends without a grant, with one exception. If the lock
 /// node is idle without a contender behind it, the single attempt is granted, or waits for the
 /// count or the list. If max_local_handoffs is 1, a contender that waits gets its own lock node,
 /// except behind an idle one. When the first of those behind is granted, each of the others gets a
@@ -93,7 +93,7 @@ class LockNode;
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its lock node, and destroyed
 /// with it.
-class Line {
+class LocalQueue {
  public:
   struct Waiting {
     std::shared_ptr<Contender> contender;
@@ -101,12 +101,12 @@ class Line {
   };
   using Waiters = std::deque<Waiting>;
 
-  /// `behind`: contenders of an earlier line.
-  Line(LockNode& node, core::CohortPolicy policy, Waiters behind);
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
+  /// `behind`: contenders of an earlier local queue.
+  LocalQueue(LockNode& node, core::CohortPolicy policy, Waiters behind);
+  LocalQueue(const LocalQueue&) = delete;
+  LocalQueue& operator=(const LocalQueue&) = delete;
 
-  /// Returns whether an arriving contender joins this line. `waits`: false for a single attempt.
+  /// Returns whether an arriving contender joins this local queue. `waits`: false for a single attempt.
   bool accepts(bool waits) const noexcept;
   /// Adds a contender that begins to wait. If it is a single attempt that ends without a grant,
   /// calls its on_ended(). REQUIRES: accepts() returns true.
