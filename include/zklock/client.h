@@ -86,8 +86,8 @@ class [[nodiscard]] Subscription {
 /// can leave glibc's resolver locked in the child.
 ///
 /// A shared object that contains zklock stays loaded after dlclose(), because a thread that has
-/// called lock() calls zklock when it ends. Close each client of such an object before dlclose().
-/// One with static storage is destroyed only at the end of the process, and its locks stay held
+/// called lock() calls zklock when it ends. Close each client of such an object before dlclose(). A
+/// client with static storage is destroyed only at the end of the process, and its locks stay held
 /// until then.
 ///
 /// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
@@ -145,8 +145,7 @@ class ZKLOCK_EXPORT Client {
   ///
   /// In two cases the list applies, and names are resolved again, only for the next session. The
   /// first: the process had 256 other clients when this one was made. The second, with
-  /// ClientOptions::tls: a server has accepted an earlier connection of this client, and the TLS
-  /// handshake has not ended.
+  /// ClientOptions::tls: the TLS handshake of an earlier connection of this client still hangs.
   ///
   /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
   /// and excludes no contender of the old one.

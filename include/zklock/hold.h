@@ -117,12 +117,12 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// token can be stopped after the next grant; see HoldState. release() does not stop this token.
   /// If the hold is lost already, or this object is empty, the returned token is stopped.
   ///
-  /// Callbacks registered on the token run on threads of the client that run only such callbacks. A
-  /// callback that blocks delays no heartbeat. It delays the loss callbacks of other holds only if
-  /// more than 30 callbacks block at once. If the session continues, the client deletes the znode
-  /// of the lost hold when the callbacks have returned, at the latest after
-  /// ClientOptions::loss_callback_limit. Until then every new contender is behind that znode, also
-  /// those of this client.
+  /// Callbacks registered on the token run on threads of the client that run only these, and those
+  /// of release_request_token(). A callback that blocks delays no heartbeat. It delays the loss
+  /// callbacks of other holds only if 32 callbacks block at once. If the session continues, the
+  /// client deletes the znode of the lost hold when the callbacks have returned, at the latest
+  /// after ClientOptions::loss_callback_limit. Until then every new contender is behind that znode,
+  /// also those of this client.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns why the hold was lost. If several causes follow each other, returns the one that was

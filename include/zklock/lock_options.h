@@ -54,7 +54,8 @@ struct QuorumOptions;
 struct LockOptions {
   /// The name of this lock object, for people and metrics: "billing", "candidate 3". The lock znode
   /// shows it (Participant::label), and so does the log. It is cut to 64 bytes. Objects with equal
-  /// labels share a label of the metrics. Use few labels, and never a path or a request.
+  /// labels share a label of the metrics. Use few labels. A label must not name a path or a single
+  /// request.
   std::string label = {};
 
   /// The reaction of a waiting call to the loss of its znode or its session.

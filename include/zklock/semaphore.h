@@ -169,8 +169,8 @@ class ZKLOCK_EXPORT Semaphore {
   /// Returns the permit count. If it is fixed, the call does not block and throws nothing.
   ///
   /// A shared count is read from the servers. If none is stored yet, the call returns the initial
-  /// count and stores nothing. Blocks for one round trip, at most until `deadline`. If there is
-  /// none, or if it has passed already, the call makes one attempt, and blocks for at most
+  /// count and stores nothing. Blocks for one round trip, at most until `deadline`. Without a
+  /// deadline, or with one that has passed, the call makes one attempt, and blocks for at most
   /// ClientOptions::connection_timeout. The call is a Boost.Thread interruption point. Throws:
   /// Error(bad_data | no_auth | auth_failed | not_connected | closed | forked | server_error).
   [[nodiscard]] int permits(Deadline deadline = Deadline::never()) const;

@@ -56,13 +56,22 @@ if cmake -S "$here" -B "$work/unknown" -G "$generator" -DCMAKE_PREFIX_PATH="$pre
 fi
 grep -q "component unknown of zklock is not installed" "$work/unknown.log"
 
-# As a part of another project, zklock builds the library alone.
-cmake -S "$here" -B "$work/part" -G Ninja -DCMAKE_BUILD_TYPE="$build_type" \
-  -DZKLOCK_SOURCE_DIR="$(realpath "$root")"
+# As a part of another project, zklock builds the library alone. The warning flags of the project concern its own
+# code and the public headers. With them, an engine source would not compile.
+cmake -S "$here" -B "$work/part" -G Ninja -DCMAKE_BUILD_TYPE="$build_type" -DCMAKE_CXX_STANDARD=20 \
+  -DZKLOCK_SOURCE_DIR="$(realpath "$root")" -DCMAKE_CXX_FLAGS="-Werror -Wall -Wextra -Wconversion -Wpedantic \
+  -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual"
 if ninja -C "$work/part" -t targets all | grep -E 'zklock/(examples|tests|zklock/(cli|testing))/.*\.o:'; then
-  echo "add_subdirectory builds more than the library" >&2
+  echo "FetchContent builds more than the library" >&2
   exit 1
 fi
+DESTDIR=$work/nothing cmake --install "$work/part"
+if [[ -e $work/nothing ]] && find "$work/nothing" ! -type d | grep .; then
+  echo "a project that fetches zklock installs it too" >&2
+  exit 1
+fi
+ninja -C "$work/part" CMakeFiles/consumer.dir/consumer.cpp.o \
+  _deps/zklock-build/zklock/engine/CMakeFiles/zklock_engine.dir/session/lease_keeper.cpp.o
 
 # make and pkg-config.
 mkdir "$work/make"

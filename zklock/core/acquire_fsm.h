@@ -39,11 +39,11 @@ class AcquireFsm {
     /// false: a single attempt. It ends without an error if it is not first.
     bool wait = true;
     bool queue_again = true;  ///< after losing its znode; false: an error
-    /// true: it lists the children to learn its position. false: a mutex predicts that the
-    /// preceding sequence number is its predecessor's, and lists only if that is wrong.
+    /// true: it lists the children to learn its position. false: a waiting mutex first watches the
+    /// znode with the preceding sequence number. It lists only if that is not its predecessor.
     bool always_list = false;
     /// true: after its create it counts the children, to learn whether it is alone. false: it
-    /// counts only if it may not predict its predecessor.
+    /// counts only if it does not predict its predecessor.
     bool count_children = true;
     /// How long the lock stays blocked after its loss; exclusive access only. 0: not at all.
     std::chrono::milliseconds lock_delay = {};
@@ -172,7 +172,7 @@ class AcquireFsm {
   bool predicts_predecessor() const noexcept;
   bool needs_marker() const noexcept;
 
-  // The acquire fails after so many creates or recreations in a row.
+  // The acquire fails if it needs one more. Creates are counted in a row, recreations in all.
   static constexpr int kMaxPathCreates = 16;
   static constexpr int kMaxCountCreates = 16;
   static constexpr int kMaxPathRecreations = 16;
@@ -180,15 +180,15 @@ class AcquireFsm {
   /// State that few contenders need, allocated at its first use.
   struct RareState {
     /// The reply to the count or the list, if it comes before the reply to the create. Only the
-    /// status and the session of a list are stored. If a request cannot be sent, the driver answers
-    /// it itself. So the answers can come in this order.
+    /// status and the session of a list are stored. The answer to a request that was not sent can
+    /// come before that reply.
     std::optional<CountedAnswer> early_count = {};
     std::string detail = {};                 ///< of the failed create
     std::vector<ZnodeName> candidates = {};  ///< newest last
     DelayMarkers delay_markers = {};
   };
 
-  // Tens of thousands of machines may wait: small members are adjacent to save memory.
+  // A process can have tens of thousands of these objects, so small members are adjacent.
   AttemptId attempt_;                     ///< of the last create or move
   Policy policy_;                         ///< constant except a shared permit count
   const std::int32_t initial_count_;      ///< of a shared count

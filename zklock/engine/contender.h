@@ -38,7 +38,6 @@ namespace zklock::detail {
 /// |         |                        | deleted                 |                                 |
 /// | over    | no                     | no                      |                                 |
 ///
-///
 /// Thread-safety: any thread may call the constructor and the members that Hold uses. REQUIRES for
 /// the other members: the engine mutex is held. REQUIRES for the destructor, if there is a
 /// listener: it is not held.
@@ -109,7 +108,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   const Owner& owner() const noexcept { return reporter_.owner(); }
   PathContext& path_context() const noexcept { return *path_; }
   EngineLock::Entry entry() const noexcept { return path_->entry(); }
-  /// Does what delay_delete() of the contender of `hold` does. Returns null if the hold is empty.
+  /// Calls delay_delete() of the contender of `hold`. Returns null if the hold is empty.
   static std::shared_ptr<void> delay_delete(const Hold& hold);
   /// Returns the path of the znode of the hold. While a downgrade is in flight, this path may be
   /// old.

@@ -40,7 +40,7 @@ namespace zklock::detail {
 /// | abandoned | none            | may exist           | the machine has proved that no znode is |
 /// |           |                 |                     | left                                    |
 /// | held      | holds           | exists              | release; loss                           |
-/// | idle      | none            | exists              | see LocalQueue                                |
+/// | idle      | none            | exists              | see LocalQueue                          |
 /// | ended     | any             | none, or is being   |                                         |
 /// |           |                 | deleted, or will be |                                         |
 ///
@@ -106,8 +106,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Records that the holder has released all exclusive counts but not the shared ones, which it
   /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
   /// znode is replaced by a reader's znode, so that other readers can be granted. A mutex's znode
-  /// stays, and still excludes all others. It is a mutex's if the owner has locked a
-  /// ReentrantMutex, and then a SharedMutex, on the path.
+  /// stays, and still excludes all others. The znode is a mutex's if the owner locked a
+  /// ReentrantMutex first, and then a SharedMutex, on the path.
   void downgrade();
   /// Defers `then` until no downgrade is in flight.
   void when_name_settled(std::function<void()> then) {
@@ -239,8 +239,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   LocalQueue* local_queue() const noexcept {
     return local_queue_ && !local_queue_->has_ended() ? local_queue_.get() : nullptr;
   }
-  /// Puts the first contender into this new lock node, which begins to enqueue. If it begins a
-  /// local queue, moves `behind` (null: none) into it.
+  /// Puts the first contender into this new lock node, which begins to enqueue. If the lock node
+  /// begins a local queue, the contenders in `behind` (null: none) move into that queue.
   void start(const std::shared_ptr<Contender>& first, LocalQueue::Waiters* behind);
   void begin_local_queue(LocalQueue::Waiters behind);
   /// Ends the local queue, and returns the contenders behind. REQUIRES: there is a local queue.

@@ -32,10 +32,11 @@ struct AcquireOutcome {
   std::optional<Error> error = {};
 };
 
-/// One acquire call. If its owner has a contender already, the call joins that. Then
-/// `on_behalf_of`, `rule`, `queue_again`, `lock_delay`, `cohort_policy`, `texts` and `bound`
-/// have no effect. If that contender ends while calls still wait, a new contender serves
-/// them. It takes `gate`, `event_sink`, `metrics` and `texts` from the oldest of them.
+/// One acquire call. If its owner has a contender already, the call joins that. Then `rule` only
+/// decides whether the call may join, and `on_behalf_of`, `queue_again`, `lock_delay`,
+/// `cohort_policy`, `texts` and `bound` have no effect. If that contender ends while calls still
+/// wait, a new contender serves them. It takes `gate`, `event_sink`, `metrics` and `texts` from the
+/// oldest of them.
 struct AcquireRequest {
   Owner owner;  ///< calls of equal owners nest
   /// The owner that the znode and the Hold name. Unset: `owner`.
@@ -94,8 +95,8 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   /// Ends the call with this error. Does nothing if it has ended.
   void fail(const Error& error) noexcept;
   /// Ends the call because its deadline has passed. Does nothing if it has ended. The result is
-  /// Error(not_connected) if the client is not connected and no create of its lock znodes here was
-  /// confirmed since the call began. Otherwise it has neither contender nor error.
+  /// Error(not_connected) if the client is not connected, and no create of its znodes on this path
+  /// was confirmed since the call began. Otherwise it has neither contender nor error.
   void expire() noexcept;
   /// Returns the time at which the blocked thread must call expire(); never() for a single attempt.
   Deadline deadline() const noexcept { return time_limit_.deadline(); }
@@ -126,10 +127,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   }
 
   /// Sets the timer of the time limit anew. If `contender_waits` is false, the contender is a
-  /// single attempt, although the call itself may not be. Then the timer is at the earlier of the
-  /// connection timeout and the call's deadline. At the first, the call ends with
-  /// Error(not_connected). At the second it ends as by expire(). REQUIRES: the engine mutex is
-  /// held.
+  /// single attempt, although the call itself may not be. Then the timer is at the connection
+  /// timeout, and ends the call with Error(not_connected). If the call's deadline is earlier, the
+  /// timer is there, and acts as expire(). REQUIRES: the engine mutex is held.
   void arm(bool contender_waits);
   /// Cancels the timer. REQUIRES: the engine mutex is held.
   void disarm() noexcept;

@@ -32,8 +32,8 @@ struct CreateContender {
   bool makes_path = false;
 };
 /// Sends exists. Reply: all members of a Get reply except data. Newer servers (ZOOKEEPER-2590:
-/// 3.8.4 and later of 3.8, 3.9.2 and later) require READ permission. They refuse (no_auth) only an
-/// existing znode.
+/// 3.8.4 and later of 3.8, 3.9.2 and later) require READ permission. Without it, they answer
+/// no_auth for an existing znode, and no_node for a missing one.
 struct CountChildren {
   std::string path;
 };

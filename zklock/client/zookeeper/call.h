@@ -105,8 +105,8 @@ class Call : public std::enable_shared_from_this<Call> {
 
   /// Called before issue(), and by the call itself before it sends a later sub-request.
   void begin_send() noexcept;
-  /// Passes the sub-requests to the C client. Returns ZOK, kRefused, or the code of the C client if
-  /// the first request could not be sent. Then the call can be issued again.
+  /// Passes the sub-requests to the C client. Returns ZOK, kRefused, or an error code of the C
+  /// client. After an error code no completion reaches the call, and it can be issued again.
   virtual int issue(const CallContext& context) = 0;
   /// Called after issue() has returned ZOK.
   void end_send(SessionId session) noexcept { session_ = session; }

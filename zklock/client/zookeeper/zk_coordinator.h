@@ -56,13 +56,13 @@ class Backoff;
 /// thread waits for it only for a limited time.
 ///
 /// set_hosts() only stores the new list. The next handle begins with it. The present handle gets it
-/// after a failed attempt to connect, with the names resolved again. It also gets it in the pause
-/// after it has tried all servers. The pause matters for servers that require SASL: each attempt
-/// succeeds, and then the server closes the connection. Only at these times, and only on the I/O
-/// thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the C client
-/// delivers no event, and does not answer the requests in flight. While the close of an earlier
-/// handle hangs, only the next handle gets the list, because a failed attempt can be that of the
-/// earlier one.
+/// after a failed attempt to connect, with the names resolved again. The handle also gets the list
+/// in the pause after it has tried all servers. The pause matters for servers that require SASL:
+/// each attempt succeeds, and then the server closes the connection. Only at these times, and only
+/// on the I/O thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the
+/// C client delivers no event, and does not answer the requests in flight. While the close of an
+/// earlier handle hangs, only the next handle gets the list, because the failed attempt can be the
+/// earlier handle's.
 ///
 /// Three threads run this code besides the callers' threads. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies. The local-reply thread
@@ -97,8 +97,8 @@ class ZkCoordinator final : public Coordinator,
   /// A handle whose close hangs.
   struct HangingHandle {
     std::weak_ptr<const void> handle;  ///< expires when the close has ended
-    /// The calls that were sent on it. Until the close has ended, its thread can write the results
-    /// of their multis.
+    /// The calls that were sent on it. They are retained until the close has ended: until then the
+    /// handle's thread can write the results of their multis.
     CallsById calls = {};
 
     bool has_ended() const noexcept { return handle.expired(); }
@@ -196,8 +196,7 @@ class ZkCoordinator final : public Coordinator,
   // suspended.
   Instant session_due() const ZKLOCK_REQUIRES(mutex_) { return disconnected_since_ + timeout_; }
 
-  // Both call the observer, never concurrently, and never for a session that on_ended() has
-  // reported.
+  // Both call the observer under observer_mutex_, but not for a session whose end it already knows.
   template <typename Notify>
   void notify_observer(SessionId session, Notify&& notify) ZKLOCK_EXCLUDES(mutex_);
   void notify_ended(SessionId session, Status why) ZKLOCK_EXCLUDES(mutex_);

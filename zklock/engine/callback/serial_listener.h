@@ -25,9 +25,9 @@ enum class Delivery {
 
 /// A listener of the user, with a queue of events. Delivers them in order, one call at a time: each
 /// task that it posts to the dispatcher delivers one event. If the dispatcher drops the task, the
-/// events stay queued until the next one is notified.
-/// wait(), finish() and remove() wait for a running call, except on the thread that runs it. An
-/// exception that leaves a call is passed to the dispatcher, or thrown by finish().
+/// events stay queued until the next notify(). wait(), finish() and remove() wait for a running
+/// call, except on the thread that runs it. An exception that leaves a call is passed to the
+/// dispatcher, or thrown by finish().
 ///
 /// Thread-safety: any thread may call any member, even within a call of the listener. REQUIRES:
 /// made by std::make_shared.

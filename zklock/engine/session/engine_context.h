@@ -47,8 +47,8 @@ class NewSessionListener {
   ~NewSessionListener() = default;
 };
 
-/// Describes the acquire calls of one lock object, or one call, to people. The texts are short and
-/// printable.
+/// The texts that people see about the acquire calls of one lock object, or about one call. They
+/// are short and printable.
 struct CallTexts {
   std::string label;  ///< name of the lock object
   std::string note;   ///< purpose of the call
@@ -82,8 +82,8 @@ struct Ports {
   std::shared_ptr<client::Scheduler> scheduler;
   std::shared_ptr<client::Dispatcher> dispatcher;       ///< for the user's callbacks
   std::shared_ptr<client::Dispatcher> loss_dispatcher;  ///< for losses and release requests
-  /// Makes a dispatcher for one listener, which may block. If an executor is given, the dispatcher
-  /// passes the tasks to it.
+  /// Makes a dispatcher for one listener. The listener may block. If an executor is given, the
+  /// dispatcher passes the tasks to it.
   std::function<std::shared_ptr<client::Dispatcher>(Executor)> listener_dispatcher = {};
   /// Blocks for a bounded time until the loss callbacks have run. Called before the session is
   /// closed.
@@ -130,9 +130,9 @@ class PathFacts {
   /// The number of paths on which SequenceHint has a watch.
   int watched = 0;
 
-  /// Returns whether the next path that is new to this client is probably missing. That is so for
-  /// the first path, and for two paths after each missing one. A path that exists uses up one of
-  /// these two. See PathQueue::should_create_path().
+  /// Returns whether the next path that is new to this client is probably missing. After a missing
+  /// path, it returns true until two existing ones were met. At first, one is enough. See
+  /// PathQueue::should_create_path().
   bool predicts_new_path() const noexcept { return new_paths_ > 0; }
   void met_missing_path() noexcept { new_paths_ = 2; }
   void met_existing_path() noexcept {

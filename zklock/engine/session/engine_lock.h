@@ -65,8 +65,8 @@ class EngineMutex {
   EngineMutex& operator=(const EngineMutex&) = delete;
 
   /// Puts `task` into the outbox. It runs when the EngineLock has ended, on the same thread,
-  /// without the mutex, in the order of the calls. If the EngineLock was made within such a task,
-  /// the outermost EngineLock runs it, after its own tasks.
+  /// without the mutex, in the order of the calls. If a task makes an EngineLock of that client
+  /// again, the tasks added under it run after those already queued.
   void after_unlock(Outbox::Task task) {
     assert_held();
     mutex_.assert_held();  // for Clang's analysis

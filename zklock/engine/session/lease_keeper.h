@@ -59,10 +59,11 @@ class LeaseObserver {
 
 /// Keeps the current session's lease. It sends two kinds of requests. A heartbeat is a quorum
 /// operation: its answer extends the lease. A sync is answered by the leader, and no server logs
-/// it. A sync extends no lease. But its sending time bounds the gap that LeaseEvidence deducts at
-/// the next extension, and a slow answer reveals a pause of the leader. When the lease lapses, the
-/// keeper notifies the members. A waiting contender needs no lease before its turn. If the lease is
-/// too short by then, the contender checks its znode first, and the answer begins a lease.
+/// it. A sync extends no lease. But it ends a gap between packets, and LeaseEvidence deducts such a
+/// gap at the next extension. A slow answer reveals a pause of the leader. When the lease lapses,
+/// the keeper notifies its members: the lock nodes that wait or are held. A waiting contender needs
+/// no lease before its turn. If the lease is too short by then, the contender checks its znode
+/// first, and the answer begins a lease.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -87,16 +88,17 @@ class LeaseObserver {
 /// | in the last T, an answer took longer than T/24                               | T/10        |
 /// | otherwise                                                                    | 7T/24       |
 ///
-/// (1) In the last T/2 a hold began or on_lease_needed() was called, and since then not all holds
-/// have ended.
+/// (1) In the last T/2 a hold began or on_lease_needed() was called. The end of the last hold
+/// resets this.
 ///
 /// The request is a heartbeat if less than 11T/24 of the lease are left and a lock node is held.
 /// Otherwise it is a sync.
 ///
 /// The C client would send a ping after T/3. The client does not learn the times of pings, so they
-/// are no evidence. A sync every 7T/24 keeps the lease of a grant long enough. From the grant on,
-/// requests every T/20 extend it in time. That holds for round trips of up to T/16, even if they
-/// become that long only at the grant; see slow_network_test.cpp.
+/// are no evidence. A sync every 7T/24 keeps the gaps so short that the lease suffices for a grant;
+/// see lease_for_grant(). From the grant on, requests every T/20 extend it in time. That holds for
+/// round trips of up to T/16, even if they become that long only at the grant; see
+/// slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
 /// tick comes only when a request is due, to wake no thread in between.
@@ -135,8 +137,8 @@ class LeaseKeeper {
   void hold_ended() noexcept;
 
   /// Returns the lease for a grant on `session` now; null if it does not suffice. It suffices if it
-  /// is valid for 7T/24 more, and until full_again_at_. After a pause of the client or the leader,
-  /// the first answers extend the lease only a little.
+  /// is valid for 7T/24 more. After a gap of T/2 in the answers, it must also reach full_again_at_,
+  /// because the first answers extend it only a little.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session) const;
   /// A contender needs a lease for its grant, or a hold begins. If the next tick is postponed, it
   /// comes within `wait`.
@@ -156,8 +158,8 @@ class LeaseKeeper {
     return this->session() == session ? LossReason::lease_expired : LossReason::session_expired;
   }
   /// Returns the shortest session timeout that a server granted to the session. A reconnect can
-  /// change the timeout. But a new leader applies the timeout of the session's creation, until a
-  /// server forwards a packet of the session.
+  /// change the timeout, and a new leader at first applies that of the session's creation. So only
+  /// the shortest one is safe.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
   /// Returns how much of the lease is left. Returns std::nullopt if no lock node is held.

@@ -50,14 +50,15 @@ class PathPartLock {
   PathPartLock& operator=(const PathPartLock&) = delete;
 
   /// Requests one hold or lock() for the owner, also a nested one. Sets the members of `request`
-  /// that this part decides: the rule, the lock delay, the sink of the events and the metrics. The
-  /// kind is `lock` or `hold`; see QueueRule::count_kind(). Returns the call. If the caller cancels
-  /// it, `done` is called too. Throws Error(closed). Then `done` is not called.
+  /// that this part decides: the rule, the lock delay, the sink of the events and the metrics.
+  /// REQUIRES: the kind of `request` is `lock` or `hold`. A reader part makes it shared. Returns
+  /// the call. If the caller cancels it, `done` is called too. Throws Error(closed). Then `done` is
+  /// not called.
   std::shared_ptr<PendingAcquire> acquire(AcquireRequest request);
   /// Releases one lock() of `owner`. Returns false if `owner` has none.
   bool unlock(const Owner& owner);
-  /// Returns the counts of `owner` if it has a valid hold, otherwise 0. A reader has the shared
-  /// counts, and any other part the exclusive ones.
+  /// Returns the counts of `owner` if it has a valid hold, otherwise 0. A reader part counts the
+  /// shared counts only, any other part the exclusive ones only.
   int count(const Owner& owner) const;
   /// Returns whether `owner` has a valid hold with exactly one count, of any kind.
   bool holds_once(const Owner& owner) const { return ownership(owner).count() == 1; }
