@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes a file as a C++ source: cmake -DINPUT=page.html -DOUTPUT=page.cpp -P embed.cmake
+# Writes a page as a C++ source: cmake -DINPUT=page.html -DOUTPUT=page.cpp -P embed.cmake
+# Each @NAME@ of the page with the name of a file of its folder stands for the text of this file.
 file(READ ${INPUT} text)
+get_filename_component(folder ${INPUT} DIRECTORY)
+file(GLOB parts RELATIVE ${folder} ${folder}/*.css ${folder}/*.js)
+foreach(part IN LISTS parts)
+  file(READ ${folder}/${part} content)
+  string(REPLACE "@${part}@\n" "${content}" text "${text}")
+endforeach()
 string(FIND "${text}" ")zklock_page\"" at)
 if(NOT at EQUAL -1)
   message(FATAL_ERROR "${INPUT} contains the end mark of a raw string")

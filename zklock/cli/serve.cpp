@@ -40,7 +40,7 @@
 
 namespace zklock::cli {
 
-/// The text of page.html, from embed.cmake.
+/// The text of page/page.html with its parts, from embed.cmake.
 extern const std::string_view kPage;
 
 namespace {

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys and clicks.
+function toggle(row, isOpen) {
+  const set = row.isFolder ? closed : opened, has = set.has(row.path);
+  const wants = isOpen === undefined ? !has : row.isFolder ? !isOpen : isOpen;
+  if (has === wants) return;
+  if (wants) set.add(row.path); else set.delete(row.path);
+  if (row.isFolder) schedule(true); else { changed.add(row.path); schedule(false); }
+}
+
+function select(key, takesFocus = true) {
+  active = key;
+  focusActive(takesFocus);
+  if (takesFocus) rows.get(key)?.box.scrollIntoView({block: "nearest"});
+}
+
+// Shows the row of a lock, whatever hides it.
+function reveal(path) {
+  search.value = "";
+  closed.clear();
+  active = "l" + path;
+  if (isCut()) order.value = "tree";  // the stream has the deadlocks, and another order may not
+  isSorted = false;
+  draw();
+  if (rows.has(active)) select(active);
+}
+
+function move(step) {
+  const at = items.findIndex(row => row.key === active);
+  const next = items[Math.min(Math.max(at + step, 0), items.length - 1)];
+  if (next) select(next.key);
+}
+
+function sortBy(value) {
+  order.value = value;
+  ask();
+  schedule(true);
+}
+
+function endSearch() {
+  search.value = "";
+  ask();
+  schedule(true);
+}
+
+tree.addEventListener("click", event => {
+  const box = event.target.closest(".row");
+  if (!box || event.target.closest(".detail")) return;
+  select(box.key);
+  toggle(rows.get(box.key));
+});
+tree.addEventListener("focusin", event => {
+  const box = event.target.closest(".row");
+  if (box && box.key !== active) select(box.key, false);
+});
+search.addEventListener("input", askSoon);
+order.addEventListener("change", () => sortBy(order.value));
+$("keys").addEventListener("click", () => $("help").showModal());
+$("close").addEventListener("click", () => $("help").close());
+
+document.addEventListener("keydown", event => {
+  if (event.ctrlKey || event.altKey || event.metaKey || $("help").open) return;
+  if (event.target === search || event.target === order) {
+    if (event.key === "Escape") { endSearch(); select(active); }
+    else if (event.key === "Enter" || (event.key === "ArrowDown" && event.target === search)) select(active);
+    else return;
+    event.preventDefault();
+    return;
+  }
+  const row = rows.get(active), isOnButton = event.target.closest && event.target.closest("button");
+  const actions = {
+    ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
+    PageDown: () => move(20), PageUp: () => move(-20), Home: () => move(-items.length), End: () => move(items.length),
+    ArrowRight: () => row && toggle(row, true), ArrowLeft: () => row && toggle(row, false),
+    "/": () => search.focus(), t: () => sortBy("tree"), o: () => sortBy("oldest"), q: () => sortBy("queue"),
+    "?": () => $("help").showModal(), Escape: endSearch,
+  };
+  if (!isOnButton) actions.Enter = actions[" "] = () => row && toggle(row);
+  if (!Object.hasOwn(actions, event.key)) return;
+  event.preventDefault();
+  actions[event.key]();
+});
+
+connect();

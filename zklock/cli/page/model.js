@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The locks that the page has, and texts about them.
+const $ = id => document.getElementById(id);
+const tree = $("tree"), search = $("search"), order = $("order");
+const LIBRARIES = {curator: "Curator", kazoo: "Kazoo", unknown: "unknown library"};
+const MOST_SEGMENTS = 20, SILENCE_MS = 6000, MID_MS = 10000, OLD_MS = 60000, TYPING_MS = 250, ANSWER_MS = 20000;
+const SORTS = {tree: "path", oldest: "held", queue: "waiting"};  // order of the page -> "sort" of the server
+
+// The model: locks by path, and the time of the server.
+const locks = new Map();    // path -> lock of the server
+let found = null;           // the answer to the last query: {query, as_of_ms, all, matching, locks, byPath}
+const rows = new Map();     // key -> row; the key of a folder is "d" + path, of a lock "l" + path
+const closed = new Set();   // paths of closed folders
+const opened = new Set();   // paths of locks whose contenders are shown
+const visible = new Set();  // rows on the screen
+let items = [];             // rows in their order
+let active = null;          // key of the row that has the focus, or would get it
+let root = "/", incoming = null, beat = null, beatAt = 0, heardAt = 0;
+let isSorted = false, isScheduled = false;
+let refusal = "";           // why the stream does not begin
+let problem = "";           // why the query was not answered
+let asked = "", typing = 0; // query that is sent; timer of the next one
+const changed = new Set();  // paths of locks to be shown again
+
+// Characters without a shape, and those that turn the direction of text.
+const HIDDEN =
+  /[\0-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e0fff}]/gu;
+const safe = text => String(text).replace(HIDDEN, "?");
+const now = () => beat ? beat.now_ms + performance.now() - beatAt : Date.now();
+const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+const number = count => count.toLocaleString("en");
+const clock = ms => new Date(ms).toLocaleTimeString([], {hour12: false});
+
+function duration(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);
+  const two = (a, nameOfA, b, nameOfB) => `${a} ${nameOfA}` + (b ? ` ${b} ${nameOfB}` : "");
+  if (d) return two(d, "d", h % 24, "h");
+  if (h) return two(h, "h", m % 60, "m");
+  return m ? two(m, "m", s % 60, "s") : `${s} s`;
+}
+
+function person(c) {
+  if (c.pid === null) return `${LIBRARIES[c.library] ?? c.library}, session ${c.session}`;
+  const extra = [c.application, c.label].filter(Boolean).join("/");
+  return `${c.host ?? "?"} pid ${c.pid}` + (extra ? ` (${extra})` : "");
+}
+
+// The time since when a lock is held, and whether that is only the time in the queue. null: unknown.
+function heldSince(lock) {
+  let since = null, exact = true;
+  for (const h of lock.holders) {
+    const at = h.held_since_ms ?? h.since_ms;
+    if (at !== null && (since === null || at < since)) [since, exact] = [at, h.held_since_ms !== null];
+  }
+  return {since, exact};
+}
+const ageText = (from, t, prefix) => from === null ? "?" : prefix + duration(t - from);
+
+// The stream is newer than the answer to a query.
+const lockAt = path => locks.get(path) ?? found?.byPath.get(path);
+// Folds ASCII letters only, as the server does.
+const folded = text => text.replace(/[A-Z]+/g, capitals => capitals.toLowerCase());
+const wordsOf = text => folded(text).split(/\s+/).filter(Boolean);
+// Whether the server leaves locks out of the stream.
+const isCut = () => beat !== null && beat.shown < beat.locks;
+
+function matches(lock, words) {
+  if (words.length === 0) return true;
+  lock.text ??= folded([lock.path, ...lock.holders.concat(lock.queue).flatMap(
+    c => [c.host, c.application, c.label, c.note, c.owner, c.thread, c.library, c.session])].join("\n"));
+  return words.every(word => lock.text.includes(word));
+}

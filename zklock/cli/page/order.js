@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rows there are, in which order.
+const parentOf = path => path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+const byPath = (a, b) => a.sort < b.sort ? -1 : a.sort > b.sort ? 1 : 0;
+// Both may be Infinity: unknown.
+const byTime = (a, b) => a < b ? -1 : a > b ? 1 : 0;
+// The orders of the server.
+function compare(a, b) {
+  if (order.value === "queue") return b.waiting - a.waiting || byTime(a.waitSince, b.waitSince) || byPath(a, b);
+  if (order.value === "oldest") {
+    return byTime(a.alertSince, b.alertSince) || (b.holders.length > 0) - (a.holders.length > 0) || byPath(a, b);
+  }
+  return byPath(a, b);
+}
+
+// Returns the locks to be shown. The server answers for the locks that the stream leaves out.
+function choose() {
+  if (isAnswered()) return found.locks.map(lock => lockAt(lock.path));
+  const words = wordsOf(search.value);
+  return [...locks.values()].filter(lock => matches(lock, words));
+}
+
+// Returns the keys of the rows, with their depth and their text.
+function plan() {
+  const chosen = choose().sort(compare);
+  if (order.value !== "tree") return chosen.map(lock => ({key: "l" + lock.path, depth: 0, text: lock.path}));
+  const list = [], stack = [];  // stack: the folders of the last lock
+  const base = root === "/" ? "" : root;
+  for (const lock of chosen) {
+    const parent = parentOf(lock.path).slice(base.length);
+    const names = parent.split("/").filter(Boolean);
+    let same = 0;
+    while (same < names.length && same < stack.length && stack[same] === names[same]) ++same;
+    stack.length = same;
+    for (const name of names.slice(same)) {
+      stack.push(name);
+      if (!isHidden(base, stack, stack.length - 1))
+        list.push({key: `d${base}/${stack.join("/")}`, depth: stack.length - 1, text: name + "/"});
+    }
+    if (!isHidden(base, stack, stack.length))
+      list.push({key: "l" + lock.path, depth: stack.length, text: lock.path.slice(lock.path.lastIndexOf("/") + 1)});
+  }
+  return list;
+}
+
+// Whether one of the first `count` folders is closed. A search opens all.
+function isHidden(base, stack, count) {
+  if (closed.size === 0 || search.value) return false;
+  let path = base;
+  for (let i = 0; i < count; ++i) if (closed.has(path += "/" + stack[i])) return true;
+  return false;
+}
+
+function arrange() {
+  const hadFocus = tree.contains(document.activeElement);
+  const planned = plan(), keys = new Set(planned.map(item => item.key));
+  const before = items.findIndex(row => row.key === active);
+  items = planned.map(item => {
+    const row = rows.get(item.key) ?? makeRow(item.key);
+    if (row.depth !== item.depth) {
+      row.depth = item.depth;
+      row.cells.name.style.paddingLeft = `${item.depth * 16}px`;
+      row.box.setAttribute("aria-level", String(item.depth + 1));
+    }
+    show(row.cells.name, safe(item.text));
+    row.cells.name.title = safe(row.path);
+    if (row.isFolder) {
+      row.box.className = "row folder";
+      row.box.setAttribute("aria-expanded", String(!closed.has(row.path) || Boolean(search.value)));
+    }
+    return row;
+  });
+  for (const row of [...rows.values()]) if (!keys.has(row.key)) { row.box.remove(); dropRow(row); }
+  let at = tree.firstChild;
+  for (const {box} of items) {
+    if (box !== at && at && at.nextSibling === box) { at.remove(); at = box; }
+    if (box === at) at = at.nextSibling; else tree.insertBefore(box, at);
+  }
+  if (!keys.has(active)) active = items.length ? items[Math.min(Math.max(before, 0), items.length - 1)].key : null;
+  focusActive(hadFocus && document.activeElement !== search);
+}
+
+function focusActive(takesFocus) {
+  for (const row of items) {
+    const index = row.key === active ? 0 : -1;
+    if (row.box.tabIndex !== index) row.box.tabIndex = index;
+    if (index === 0 && takesFocus && !row.box.contains(document.activeElement)) row.box.focus({preventScroll: true});
+  }
+}
+
+function draw() {
+  isScheduled = false;
+  if (!isSorted) { isSorted = true; arrange(); }
+  for (const path of changed) {
+    const row = rows.get("l" + path);
+    if (row) showLock(row);
+  }
+  changed.clear();
+  showCounts();
+  showScope();
+}
+
+function schedule(sorts) {
+  if (sorts) isSorted = false;
+  if (!isScheduled) { isScheduled = true; requestAnimationFrame(draw); }
+}
+
+// The sums are those of all locks, also of those that the stream leaves out.
+function showCounts() {
+  const counts = $("counts");
+  counts.replaceChildren();
+  if (!beat || beat.as_of_ms === null) return;
+  const add = (count, text, className) => {
+    const part = element("span", className, counts);
+    element("b", "", part).textContent = number(count);
+    part.append(` ${text}  `);
+  };
+  add(beat.locks, beat.locks === 1 ? "lock" : "locks"); add(beat.held, "held"); add(beat.waiting, "waiting");
+  const {deadlocks, possible_deadlocks: possible} = beat;
+  if (deadlocks) add(deadlocks, deadlocks === 1 ? "deadlock" : "deadlocks", "cycles");
+  if (possible) add(possible, possible === 1 ? "possible deadlock" : "possible deadlocks", "");
+}
+
+// Says which part of the locks the rows are.
+function showScope() {
+  const all = number(beat?.locks ?? 0), words = search.value.trim();
+  let text = "";
+  if (isAnswered()) {
+    const total = number(found.all), shown = number(found.shown);
+    if (words) text = `${number(found.matching)} of ${total} ${found.all === 1 ? "lock" : "locks"} match`;
+    if (found.shown < found.matching) {
+      const which = {tree: "the most important", oldest: "oldest holds first", queue: "longest queues first"}[order.value];
+      text = words ? `${text}: ${shown} are shown, ${which}` : `${shown} of ${total} locks are shown, ${which}`;
+    }
+    if (problem) text += `, as of ${clock(found.as_of_ms)}`;  // older than the header says
+  } else if (isCut()) {
+    text = `${number(beat.shown)} of ${all} locks are shown, chosen by deadlocks, oldest holds and longest waits`;
+    if (queryOf()) text = problem ? `only the ${number(beat.shown)} shown of ${all} locks are searched and sorted` : `searching all ${all} locks`;
+  }
+  show($("scope"), text);
+  $("scope").hidden = text === "";
+  const isWaiting = isCut() && queryOf() && !isAnswered();
+  $("empty").hidden = items.length > 0;
+  show($("empty"), isWaiting ? problem ? `No match among the ${number(beat.shown)} shown locks.` : "Searching." : words && beat ? `No lock of ${all} matches.` : "No lock.");
+}

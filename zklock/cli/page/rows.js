@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The row of a lock, and its details.
+function element(name, className, parent) {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  if (parent) parent.append(made);
+  return made;
+}
+
+function show(cell, text) {
+  if (cell.textContent !== text) cell.textContent = text;
+}
+
+const watcher = new IntersectionObserver(entries => {
+  for (const e of entries) {
+    const row = rows.get(e.target.key);
+    if (!row) continue;
+    if (e.isIntersecting) { visible.add(row); showAges(row); } else visible.delete(row);
+  }
+}, {rootMargin: "200px"});
+
+function makeRow(key) {
+  const box = element("div", "row");
+  box.key = key;
+  box.tabIndex = -1;
+  box.setAttribute("role", "treeitem");
+  const line = element("div", "line", box), cells = {};
+  for (const name of ["dot", "name", "holder", "note", "since", "bar", "count"])
+    cells[name] = element("span", name, line);
+  cells.bar.setAttribute("role", "img");
+  const row = {key, box, cells, path: key.slice(1), isFolder: key[0] === "d", detail: null, ages: []};
+  rows.set(key, row);
+  watcher.observe(box);
+  if (!row.isFolder) { changed.delete(row.path); showLock(row); }
+  return row;
+}
+
+function dropRow(row) {
+  watcher.unobserve(row.box);
+  visible.delete(row);
+  rows.delete(row.key);
+}
+
+function showLock(row) {
+  const lock = lockAt(row.path);
+  if (!lock) return;
+  const {cells, box} = row, held = lock.holders.length > 0;
+  box.classList.toggle("held", held);
+  box.classList.toggle("leads", held && lock.holders[0].leader === true);
+  box.classList.toggle("waits", !held && (lock.waiting > 0 || lock.delay));
+  box.classList.toggle("cycle", lock.cycle === "certain");
+  box.classList.toggle("possible", lock.cycle === "possible");
+  const more = lock.holding - 1;
+  show(cells.holder, safe(held ? person(lock.holders[0]) + (more > 0 ? ` and ${more} more` : "")
+                               : lock.delay ? `lock delay of ${duration(lock.delay_ms)}` : "-"));
+  show(cells.note, safe(lock.holders.map(h => h.note).filter(Boolean).join(", ")));
+  cells.dot.title = held ? "held" : lock.waiting ? "not held" : "free";
+  show(cells.count, lock.waiting ? String(lock.waiting) : "");
+  showDetail(row, lock);
+  showAges(row);
+}
+
+function showAges(row) {
+  const lock = row.isFolder ? null : lockAt(row.path);
+  if (!lock) return;
+  const {since, exact} = heldSince(lock), t = now();
+  show(row.cells.since, lock.holders.length ? ageText(since, t, exact ? "" : "≤ ") : "");
+  showBar(row.cells.bar, lock, t);
+  for (const [cell, from, prefix] of row.ages) show(cell, ageText(from, t, prefix));
+}
+
+// One segment for each waiting contender, as wide as its share of the waiting time.
+function showBar(bar, lock, t) {
+  const waits = lock.queue.map(c => Math.max(1000, t - (c.since_ms ?? t))).sort((a, b) => b - a).slice(0, MOST_SEGMENTS);
+  while (bar.children.length > waits.length) bar.lastChild.remove();
+  while (bar.children.length < waits.length) element("i", "", bar);
+  waits.forEach((ms, i) => {
+    const part = bar.children[i], age = ms >= OLD_MS ? "old" : ms >= MID_MS ? "mid" : "";
+    if (part.className !== age) part.className = age;
+    part.style.flexGrow = String(Math.round(ms / 1000));
+  });
+  const text = waits.length ? `${lock.waiting} waiting, the longest for ${duration(waits[0])}` : "none waits";
+  if (bar.title !== text) { bar.title = text; bar.setAttribute("aria-label", text); }
+}
+
+function showDetail(row, lock) {
+  const isOpen = opened.has(row.path);
+  row.box.classList.toggle("open", isOpen || lock.cycle !== "none");
+  row.box.setAttribute("aria-expanded", String(isOpen));
+  // An unchanged detail stays, so that its focus and a selection in it do.
+  const content = isOpen || lock.cycle !== "none" ? JSON.stringify([isOpen, {...lock, text: undefined}]) : "";
+  if (row.content === content) return;
+  row.content = content;
+  if (row.detail) row.detail.remove();
+  row.detail = null;
+  row.ages = [];
+  if (!isOpen && lock.cycle === "none") return;
+  row.detail = element("div", "detail", row.box);
+  if (lock.cycle !== "none") showPartners(row, lock);
+  if (isOpen) showContenders(row, lock);
+}
+
+function showPartners(row, lock) {
+  const text = lock.cycle === "certain" ? "deadlock" : "possible deadlock";
+  const others = lock.cycle_paths.filter(path => path !== lock.path);
+  for (const path of others.length ? others : [lock.path]) {
+    const link = element("button", "partner", row.detail);
+    link.type = "button";
+    link.textContent = safe(`${text}: ${path}`);
+    link.addEventListener("click", event => { event.stopPropagation(); reveal(path); });
+  }
+}
+
+function showContenders(row, lock) {
+  const facts = [`path ${lock.path}`, `${lock.kind}`];
+  if (lock.permits) facts.push(`${lock.permits.held} of ${lock.permits.count ?? "?"} permits held`);
+  if (lock.delay) facts.push(`a lock delay of ${duration(lock.delay_ms)} lasts`);
+  if (lock.foreign.count) facts.push(`${counted(lock.foreign.count, "other child", "other children")}: ${lock.foreign.names.join(", ")}`);
+  element("p", "", row.detail).textContent = safe(facts.join("; "));
+  const table = element("table", "", row.detail), head = element("tr", "", table);
+  for (const title of ["State", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"])
+    element("th", "", head).textContent = title;
+  const add = (state, c, from, prefix) => {
+    const line = element("tr", "", table);
+    const texts = [state, person(c), "", c.note, c.thread, c.token, c.session, c.node];
+    const cells = texts.map(text => {
+      const cell = element("td", "", line);
+      cell.textContent = safe(text ?? "");
+      return cell;
+    });
+    row.ages.push([cells[2], from, prefix]);
+  };
+  for (const h of lock.holders)
+    add(h.leader ? "leads" : "holds", h, h.held_since_ms ?? h.since_ms, h.held_since_ms === null ? "≤ " : "");
+  for (const w of lock.queue) add("waits", w, w.since_ms, "");
+  if (lock.queue_cut) element("p", "", row.detail).textContent = `and ${lock.waiting - lock.queue.length} more wait`;
+}
