@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes a page as a C++ source: cmake -DINPUT=page.html -DOUTPUT=page.cpp -P embed.cmake
-# Each @NAME@ of the page with the name of a file of its folder stands for the text of this file.
+#
+# A line @NAME@ of the page is replaced by the file of this name in its folder.
 file(READ ${INPUT} text)
 get_filename_component(folder ${INPUT} DIRECTORY)
 file(GLOB parts RELATIVE ${folder} ${folder}/*.css ${folder}/*.js)

@@ -7,6 +7,7 @@
 #include <functional>
 #include <iomanip>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <sstream>
 #include <string>
@@ -27,6 +28,7 @@
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/lock_history.h"
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/observed_metrics.h"
 #include "zklock/cli/core/snapshot.h"
@@ -59,6 +61,7 @@ struct ServeOptions {
   std::vector<std::string> allowed_hosts;
   std::size_t rate = 1'000;
   Duration interval = std::chrono::seconds(2);
+  HistoryBounds history = {};
 };
 
 /// Returns 128 random bits as hexadecimal digits.
@@ -72,23 +75,26 @@ std::string random_text() {
 
 /// The answers of `serve`, from the newest snapshot.
 ///
-/// | path       | answer                                                                        |
-/// |------------|-------------------------------------------------------------------------------|
-/// | /          | the page. Its policy permits only its own script and style, by a fresh number |
-/// | /events    | LiveFeed                                                                      |
-/// | /api/locks | JSON, zklock.locks/1; with a query zklock.found/1, or 400 if it is malformed. |
-/// |            | 503 before the end of the first pass                                          |
-/// | /metrics   | observed_metrics()                                                            |
-/// | /healthz   | 200, or 503 if there is no connection or no recent pass                       |
-/// | any other  | 404                                                                           |
+/// | path         | answer                                                                      |
+/// |--------------|-----------------------------------------------------------------------------|
+/// | /            | the page. Its policy permits only its own script and style, by a nonce      |
+/// | /events      | LiveFeed                                                                    |
+/// | /api/locks   | JSON, zklock.locks/1; with a query zklock.found/1                           |
+/// | /api/history | JSON, zklock.history/1                                                      |
+/// | /metrics     | observed_metrics()                                                          |
+/// | /healthz     | 200, or 503 if there is no connection or no recent pass                     |
+/// | any other    | 404                                                                         |
 ///
-/// Thread-safety: one thread, that of the HTTP server.
+/// Both APIs answer 400 if the query is malformed, and 503 before the end of the first pass.
+/// Thread-safety: one thread, that of the HTTP server, except data_of().
 class LiveSite {
  public:
-  LiveSite(std::string root, std::chrono::milliseconds interval, std::function<bool()> is_connected)
-      : interval_(interval),
+  LiveSite(const ServeOptions& options, std::function<bool()> is_connected)
+      : root_(options.root),
+        interval_(std::chrono::duration_cast<milliseconds>(options.interval)),
         is_connected_(std::move(is_connected)),
-        feed_(std::move(root), ZKLOCK_VERSION_STRING) {}
+        feed_(options.root, ZKLOCK_VERSION_STRING),
+        history_(options.history) {}
 
   LiveSite(const LiveSite&) = delete;
   LiveSite& operator=(const LiveSite&) = delete;
@@ -99,7 +105,14 @@ class LiveSite {
       const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
       return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
     }
-    if (path == "/api/locks") return locks(query);
+    if (path == "/api/locks" || path == "/api/history") {
+      try {
+        return path == "/api/locks" ? locks(parse_lock_query(query), query.empty())
+                                    : history(parse_history_query(query));
+      } catch (const Failure& failure) {
+        return text_answer(400, failure.what());
+      }
+    }
     if (path == "/metrics") {
       return {.content_type = std::string(kMetricsContentType),
               .body = shared(
@@ -109,16 +122,21 @@ class LiveSite {
     return text_answer(404, "no such page");
   }
 
-  /// A snapshot with its texts. The thread that made the snapshot makes it, because that takes
-  /// long.
+  /// A snapshot with its texts.
   struct Data {
     std::shared_ptr<const Snapshot> snapshot;
     LiveFeed::TextsPtr texts;
     SharedText locks;  ///< /api/locks without a query
   };
-  static Data data_of(std::shared_ptr<const Snapshot> snapshot) {
+  /// Adds a snapshot to the history. The thread that made the snapshot calls it, because that takes
+  /// long.
+  Data data_of(std::shared_ptr<const Snapshot> snapshot) {
     Data data;
-    data.texts = LiveFeed::texts_of(*snapshot);
+    {
+      const std::lock_guard guard(history_mutex_);
+      history_.on_snapshot(*snapshot, snapshot->late_after(interval_));
+    }
+    data.texts = LiveFeed::texts_of(*snapshot, history_);  // no other thread changes the history
     data.locks = shared(json::locks(*snapshot) + "\n");
     data.snapshot = std::move(snapshot);
     return data;
@@ -154,19 +172,22 @@ class LiveSite {
                                        "form-action 'none'; frame-ancestors 'none'"};
   }
 
-  HttpAnswer locks(std::string_view query) const {
-    LockQuery parsed;
-    try {
-      parsed = parse_lock_query(query);
-    } catch (const Failure& failure) {
-      return text_answer(400, failure.what());
-    }
+  HttpAnswer locks(const LockQuery& query, bool is_all) const {
     if (!data_.snapshot) return text_answer(503, kNoPass);
-    if (query.empty()) return {.content_type = "application/json", .body = data_.locks};
+    if (is_all) return json_answer(data_.locks);
     const Snapshot& snapshot = *data_.snapshot;
-    const FoundLocks found = find_locks(snapshot, parsed, kMostFound, snapshot.as_of);
-    return {.content_type = "application/json",
-            .body = shared(json::found_locks(snapshot, found) + "\n")};
+    const FoundLocks found = find_locks(snapshot, query, kMostFound, snapshot.as_of);
+    return json_answer(shared(json::found_locks(snapshot, found) + "\n"));
+  }
+
+  HttpAnswer history(const std::string& path) {
+    if (!data_.snapshot) return text_answer(503, kNoPass);
+    const std::lock_guard guard(history_mutex_);
+    return json_answer(shared(json::history(root_, path, history_) + "\n"));
+  }
+
+  static HttpAnswer json_answer(SharedText body) {
+    return {.content_type = "application/json", .body = std::move(body)};
   }
 
   HttpAnswer health(WallTime now) const {
@@ -174,18 +195,21 @@ class LiveSite {
     if (!error_.empty()) return text_answer(503, "the last pass failed: " + error_);
     if (!data_.snapshot) return text_answer(503, kNoPass);
     const auto data_age = age(data_.snapshot->as_of, now);
-    if (data_age > 3 * (interval_ + data_.snapshot->duration)) {
+    if (data_age > data_.snapshot->late_after(interval_)) {
       return text_answer(503, "the last pass began " + text_of(data_age) + " ago");
     }
     return text_answer(200, "ok");
   }
 
-  const std::chrono::milliseconds interval_;
+  const std::string root_;
+  const milliseconds interval_;
   const std::function<bool()> is_connected_;
   LiveFeed feed_;
   MetricPaths metric_paths_;
   Data data_;  ///< of the last pass; empty before its end
   std::string error_;
+  std::mutex history_mutex_;  ///< guards changes of history_, and answers
+  LockHistory history_;
 };
 
 void check_host(const std::string& name) {
@@ -234,7 +258,7 @@ int serve(const Settings& settings, const ServeOptions& options) {
   for (const std::string& name : options.allowed_hosts) check_host(name);
   Client client(client_options(settings));
   asio::io_context io(1);
-  LiveSite site(options.root, interval, [&client] { return client.is_connected(); });
+  LiveSite site(options, [&client] { return client.is_connected(); });
   const auto now = [] { return std::chrono::system_clock::now(); };
   HttpServer server(
       io, listen,
@@ -254,7 +278,7 @@ int serve(const Settings& settings, const ServeOptions& options) {
   SurveyThread passes(
       client, {options.root, limits, interval},
       [&](std::shared_ptr<const Snapshot> snapshot) {
-        asio::post(io, [&, data = LiveSite::data_of(std::move(snapshot))] {
+        asio::post(io, [&, data = site.data_of(std::move(snapshot))] {
           site.on_data(data, now());
           server.wake_streams();
         });
@@ -283,6 +307,11 @@ Action declare_serve(CLI::App& options) {
       ->allow_extra_args(false);
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (1000)")
       ->check(CLI::Range(1, 1'000'000));
+  options
+      .add_option(
+          "--history", given->history.spans,
+          "Holds to remember, of all locks; at most 50 of each. Each needs 500 bytes (20000)")
+      ->check(CLI::Range(0, 1'000'000));
   declare_option(options, "--interval", "DUR", "Time from the begin of a pass to the next (2s)",
                  [given](const auto& text) { given->interval = parse_interval(text); });
   return {&given->root, [given](const Invocation& invocation) {

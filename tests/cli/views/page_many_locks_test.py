@@ -62,7 +62,7 @@ class ManyLocksTest(unittest.TestCase):
         self.scope("1 of 5,003 locks match")
         self.assertEqual(self.paths(), [serve_kit.LEFT_OUT])
         self.browser.run(f"{ROW}.querySelector('.line').click()", serve_kit.LEFT_OUT)
-        self.assertIn("web1", self.browser.wait(f"return {ROW}.querySelector('table')?.innerText", serve_kit.LEFT_OUT))
+        self.assertIn("web1", self.browser.wait(f"return {ROW}.querySelector('.contenders')?.innerText", serve_kit.LEFT_OUT))
         self.browser.keys(ESCAPE)
         self.browser.wait("return !search.value && items.length > 5000")
         self.browser.keys("/no such")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench"))
@@ -177,6 +178,10 @@ class Serve:
     def find(self, query):
         """Returns the answer to a query of the locks. REQUIRES: there was a pass."""
         return json.loads(self.get(f"/api/locks?{query}")[2])
+
+    def past(self, path):
+        """Returns what is remembered of a lock. REQUIRES: there was a pass."""
+        return json.loads(self.get(f"/api/history?path={urllib.parse.quote(path)}")[2])
 
     def as_of(self):
         """Returns when the newest pass was, in milliseconds. REQUIRES: there was one."""

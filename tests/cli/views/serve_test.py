@@ -94,6 +94,21 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(locks["/python"]["holders"][0]["library"], "kazoo")
         self.assertIsNone(locks["/python"]["holders"][0]["host"])
 
+    def test_past_has_holds_and_lock_delays(self):
+        self.assertEqual(self.serve.get("/api/history")[::2], (400, "the query must have one field: path\n"))
+        node = self.tree.contender("/jobs/a b", note="first", held_for=100)
+        wait(lambda: self.serve.locks().get("/jobs/a b", {}).get("holding"))
+        self.tree.contender("/jobs/a b", note="second")
+        wait(lambda: self.serve.locks()["/jobs/a b"]["waiting"] == 1)
+        self.tree.client.create("/jobs/a b/delay-60000-4294967297-0000000077", b"")
+        self.tree.delete(node)
+        past = wait(lambda: len(self.serve.past("/jobs/a b")["spans"]) == 2 and self.serve.past("/jobs/a b"))
+        self.assertEqual(list(past), ["schema", *fields_of("zklock.history/1")])
+        hold, delay = past["spans"]
+        self.assertEqual((hold["kind"], hold["most_waiting"], hold["holder"]["note"]), ("hold", 1, "first"))
+        self.assertTrue(hold["begin_exact"] and hold["begin_ms"] + 90_000 < hold["seen_ms"] < hold["ended_ms"], hold)
+        self.assertEqual((delay["kind"], delay["holder"], delay["ended_ms"]), ("lock_delay", None, None))
+
     def test_events_have_the_difference_only(self):
         before = time.time()
         self.tree.contender("/a")
@@ -104,7 +119,7 @@ class ServeTest(unittest.TestCase):
             node = self.tree.contender("/b")
             self.assertEqual([lock["path"] for lock in events.next("change")["locks"]], ["/b"])
             self.tree.delete(node)
-            self.assertEqual(events.next("change")["removed"], ["/b"])
+            self.assertEqual([(lock["path"], lock["holding"]) for lock in events.next("change")["locks"]], [("/b", 0)])
             beat = events.next("beat")
             self.assertTrue(beat["connected"])
             self.assertTrue(before * 1000 <= beat["as_of_ms"] <= beat["now_ms"], beat)
@@ -243,6 +258,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(code("--listen", "everywhere", "/"), 64)
         self.assertEqual(code("--interval", "1", "/"), 64)
         self.assertEqual(code("--interval", "1ms", "/"), 64)
+        self.assertEqual(code("--history", "-1", "/"), 64)
         self.assertEqual(code("--allow-host", "locks.example.org:443", "/"), 64)
         self.assertEqual(code("--allow-host", "*", "/"), 64)
         self.assertEqual(code("not/a/path"), 65)
@@ -304,15 +320,22 @@ class ManyLocksTest(unittest.TestCase):
         print(f"stream of {serve_kit.STREAMED} locks: {len(text)} bytes, packed {size}")
         self.assertLess(size, 1_000_000)
 
-    def test_locks_are_packed_if_the_client_accepts_gzip(self):
-        query = "/api/locks?search=many"
-        request = urllib.request.Request(self.serve.url[:-1] + query, headers={"Accept-Encoding": "gzip"})
+    def packed(self, target):
+        request = urllib.request.Request(self.serve.url[:-1] + target, headers={"Accept-Encoding": "gzip"})
         with urllib.request.urlopen(request, timeout=60) as reply:
             self.assertEqual(reply.headers["Content-Encoding"], "gzip")
-            packed = reply.read()
+            return reply.read()
+
+    def test_locks_are_packed_if_the_client_accepts_gzip(self):
+        query = "/api/locks?search=many"
+        packed = self.packed(query)
         answers = [json.loads(text) for text in (gzip.decompress(packed), self.serve.get(query)[2])]
         self.assertEqual(*[answer["locks"] for answer in answers])
         self.assertLess(len(packed), 100_000)
+        packed = self.packed("/api/locks")
+        document = json.loads(gzip.decompress(packed))
+        self.assertEqual((list(document), len(document["locks"])), (["schema", *fields_of("zklock.locks/1")], 5003))
+        self.assertLess(len(packed), 500_000)
 
     def test_search_finds_a_lock_that_is_left_out(self):
         answer = self.serve.find("search=LOCK-4999%20web1")
@@ -350,13 +373,22 @@ class OutageTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory, Servers(directory) as servers:
             with Serve(PROGRAM, servers.hosts) as serve:
                 wait(lambda: serve.get("/healthz")[0] == 200)
+                tree = Tree(servers.hosts)
+                tree.contender("/a", note="nightly")
+                wait(lambda: serve.past("/a")["spans"])
                 member = servers.members[0]
                 member.process.kill()
                 member.process.wait()
                 wait(lambda: serve.get("/healthz")[0] == 503)
+                down = time.time() * 1000
                 self.assertIn("zklock_observed_connected 0", serve.get("/metrics")[2])
                 member.start(servers.tick_ms, servers.heap, "", 1)
                 wait(lambda: serve.get("/healthz")[0] == 200, timeout=60)
+                past = wait(lambda: any(begin <= down <= end for begin, end in serve.past("/a")["gaps_ms"]) and serve.past("/a"))
+                self.assertEqual([span["holder"]["note"] for span in past["spans"]], ["nightly"])
+                self.assertIsNone(past["spans"][0]["ended_ms"])  # its token is the one before the outage
+                self.assertLess(past["spans"][0]["begin_ms"], down)
+                tree.close()
 
 
 if __name__ == "__main__":

@@ -137,6 +137,14 @@ std::string list_head(const Json& fields) {
   return text + "\"locks\":[";
 }
 
+Json gaps_of(const LockHistory& history) {
+  Json gaps = Json::array();
+  for (const LockHistory::Gap& gap : history.gaps()) {
+    gaps.push_back(Json::array({ms(gap.from), ms(gap.to)}));
+  }
+  return gaps;
+}
+
 void append_lock(std::string& list, const SurveyedLock& lock, const CycleMarks& marks) {
   if (list.back() != '[') list += ',';
   list += lock_fields(lock, mark_of(marks, lock.path));
@@ -170,6 +178,27 @@ std::string found_locks(const Snapshot& snapshot, const FoundLocks& found) {
     append_lock(text, cut, snapshot.marks);
   }
   return text + "]}";
+}
+
+std::string history(std::string_view root, std::string_view path, const LockHistory& history) {
+  const LockPast past = history.past_of(path);
+  Json spans = Json::array();
+  for (const PastSpan& each : past.spans) {
+    spans.push_back({{"kind", each.is_delay ? "lock_delay" : "hold"},
+                     {"begin_ms", ms(each.begin)},
+                     {"begin_exact", each.is_exact},
+                     {"seen_ms", ms(each.seen)},
+                     {"ended_ms", each.ended ? Json(ms(*each.ended)) : Json()},
+                     {"most_waiting", each.most_waiting},
+                     {"holder", each.is_delay ? Json() : contender(each.holder)}});
+  }
+  return dumped({{"schema", "zklock.history/1"},
+                 {"root", root},
+                 {"path", path},
+                 {"as_of_ms", ms(history.as_of())},
+                 {"since_ms", ms(past.since)},
+                 {"gaps_ms", gaps_of(history)},
+                 {"spans", spans}});
 }
 
 std::string finding(const Finding& finding) {
@@ -234,19 +263,46 @@ std::string hello(std::string_view root, std::string_view version) {
 }
 
 std::string beat(const Beat& beat, const Pass& pass) {
-  return dumped({{"now_ms", ms(beat.now)},
-                 {"as_of_ms", pass.as_of == WallTime() ? Json() : Json(ms(pass.as_of))},
-                 {"pass_ms", pass.duration.count()},
-                 {"interval_ms", beat.interval.count()},
-                 {"connected", beat.connected},
-                 {"locks", pass.totals.locks},
-                 {"held", pass.totals.held},
-                 {"waiting", pass.totals.waiting},
-                 {"deadlocks", pass.totals.certain_cycles},
-                 {"possible_deadlocks", pass.totals.possible_cycles},
-                 {"shown", pass.shown},
-                 {"unreadable", pass.unread},
-                 {"error", text_or_null(beat.error)}});
+  std::string text = dumped({{"now_ms", ms(beat.now)},
+                             {"as_of_ms", pass.as_of == WallTime() ? Json() : Json(ms(pass.as_of))},
+                             {"pass_ms", pass.duration.count()},
+                             {"interval_ms", beat.interval.count()},
+                             {"connected", beat.connected},
+                             {"locks", pass.totals.locks},
+                             {"held", pass.totals.held},
+                             {"waiting", pass.totals.waiting},
+                             {"deadlocks", pass.totals.certain_cycles},
+                             {"possible_deadlocks", pass.totals.possible_cycles},
+                             {"shown", pass.shown},
+                             {"unreadable", pass.unread},
+                             {"error", text_or_null(beat.error)}});
+  text.back() = ',';
+  return text + "\"history\":" + (pass.history.empty() ? "null" : pass.history) + "}";
+}
+
+std::string history_fields(const LockHistory& history) {
+  return dumped({{"since_ms", ms(history.since())},
+                 {"gaps_ms", gaps_of(history)},
+                 {"most", history.bounds().spans},
+                 {"most_of_lock", history.bounds().spans_of_lock}});
+}
+
+std::string live_lock(std::string fields, const LockPast& past, WallTime since) {
+  // Nothing changes while a hold lasts, so an unchanged lock keeps its text.
+  fields.back() = ',';
+  if (past.since > since) fields += "\"since_ms\":" + std::to_string(ms(past.since)) + ',';
+  fields += "\"past\":[";
+  for (const PastSpan& each : past.spans) {
+    if (fields.back() != '[') fields += ',';
+    fields += '[' + std::to_string(ms(each.begin));
+    if (each.ended) {
+      fields += ',' + std::to_string(ms(each.seen)) + ',' + std::to_string(ms(*each.ended));
+    } else {
+      fields += ",null,null";
+    }
+    fields += each.is_delay ? ",1]" : ",0]";
+  }
+  return fields + "]}";
 }
 
 std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "zklock/cli/core/findings.h"
+#include "zklock/cli/core/lock_history.h"
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/survey.h"
@@ -32,6 +33,9 @@ std::string locks(const Snapshot& snapshot);
 inline constexpr std::size_t kMostFoundWaiters = 20;  ///< as many as the page draws
 std::string found_locks(const Snapshot& snapshot, const FoundLocks& found);
 std::string finding(const Finding& finding);
+
+/// A document with the past of one lock.
+std::string history(std::string_view root, std::string_view path, const LockHistory& history);
 
 /// A line of `watch`. `kind`: state, disconnected or connected; `lock`: with Known::state, or null.
 std::string change(WallTime at, std::string_view kind, const SurveyedLock* lock);
@@ -61,10 +65,15 @@ struct Pass {
   SurveyTotals totals = {};  ///< of all locks
   std::size_t shown = 0;     ///< number of locks that the page receives
   std::size_t unread = 0;    ///< number of paths
+  std::string history = {};  ///< of history_fields()
 };
 std::string hello(std::string_view root, std::string_view version);
 std::string beat(const Beat& beat, const Pass& pass);
-/// `locks`: texts of lock_fields(), joined by commas.
+/// Returns the bounds of a history, since when it knows all, and its gaps.
+std::string history_fields(const LockHistory& history);
+/// Returns a lock with its past. `fields`: of lock_fields(). `since`: that of the history.
+std::string live_lock(std::string fields, const LockPast& past, WallTime since);
+/// `locks`: texts of live_lock(), joined by commas.
 std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks);
 /// `removed`: texts of quoted(), joined by commas.
 std::string live_change(WallTime as_of, std::string_view locks, std::string_view removed);

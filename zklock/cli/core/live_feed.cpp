@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/live_feed.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "zklock/cli/core/lock_rows.h"
 
 namespace zklock::cli {
@@ -21,12 +24,29 @@ void append(std::string& list, std::string_view item) {
   list += item;
 }
 
+/// Returns paths with a past that have no contender now: those of the last ends.
+std::vector<std::string> free_paths(const Snapshot& snapshot, const LockHistory& history) {
+  std::vector<std::pair<WallTime, std::string>> ends;
+  for (const auto& [path, past] : history.pasts()) {
+    if (past.spans.empty() || !past.spans.back().ended) continue;
+    if (std::ranges::binary_search(snapshot.locks, path, {}, &SurveyedLock::path)) continue;
+    ends.emplace_back(*past.spans.back().ended, path);
+  }
+  const auto most = static_cast<std::ptrdiff_t>(std::min(ends.size(), LiveFeed::kMostFree));
+  std::ranges::nth_element(ends, ends.begin() + most, std::ranges::greater());
+  std::vector<std::string> paths;
+  for (auto each = ends.begin(); each != ends.begin() + most; ++each) {
+    paths.push_back(std::move(each->second));
+  }
+  return paths;
+}
+
 }  // namespace
 
 LiveFeed::LiveFeed(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}
 
-LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot) {
+LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const LockHistory& history) {
   const LockRows all = lock_rows(snapshot.locks, {}, RowOrder::path, snapshot.as_of);
   const LockRows shown = most_important(all, snapshot.marks, kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
@@ -34,12 +54,21 @@ LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot) {
                  .duration = snapshot.duration,
                  .totals = totals_of(snapshot),
                  .shown = shown.size(),
-                 .unread = snapshot.unread()};
-  texts->locks.reserve(shown.size());
-  for (const SurveyedLock* const lock : shown) {
+                 .unread = snapshot.unread(),
+                 .history = json::history_fields(history)};
+  const auto add = [&](const SurveyedLock& lock) {
+    const CycleMark* const mark = mark_of(snapshot.marks, lock.path);
     texts->locks.push_back(
-        {lock->path, json::lock_fields(*lock, mark_of(snapshot.marks, lock->path))});
+        {lock.path, json::live_lock(json::lock_fields(lock, mark), history.past_of(lock.path),
+                                    history.since())});
+  };
+  for (const SurveyedLock* const lock : shown) add(*lock);
+  for (std::string& path : free_paths(snapshot, history)) {
+    SurveyedLock lock;
+    lock.path = std::move(path);
+    add(lock);
   }
+  std::ranges::sort(texts->locks, {}, &LockText::path);
   return texts;
 }
 

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_history.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
 
-/// A lock as the page receives it: the text of json::lock_fields().
+/// A lock as the page receives it: the text of json::live_lock().
 struct LockText {
   std::string path;
   std::string json;
@@ -36,6 +37,8 @@ class LiveFeed {
  public:
   /// Most locks that the page receives. If there are more, it receives those of most_important().
   static constexpr std::size_t kMostLocks = 5'000;
+  /// Most free locks with a past that the page also receives: those that ended last.
+  static constexpr std::size_t kMostFree = 1'000;
 
   LiveFeed(std::string root, std::string version);
   LiveFeed(const LiveFeed&) = delete;
@@ -47,8 +50,8 @@ class LiveFeed {
     std::vector<LockText> locks;  ///< in the order of their paths
   };
   using TextsPtr = std::shared_ptr<const Texts>;
-  /// Any thread may call it.
-  static TextsPtr texts_of(const Snapshot& snapshot);
+  /// `history`: up to this snapshot. Any thread may call it.
+  static TextsPtr texts_of(const Snapshot& snapshot, const LockHistory& history = LockHistory());
 
   void on_snapshot(TextsPtr texts) { newest_ = std::move(texts); }
   /// Begins a beat.

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <limits>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "zklock/cli/core/failure.h"
@@ -113,6 +113,20 @@ std::string decoded(std::string_view text) {
   return result;
 }
 
+/// Returns the decoded values of a query by the names of the fields.
+std::map<std::string_view, std::string> query_fields(std::string_view query) {
+  std::map<std::string_view, std::string> fields;
+  while (!query.empty()) {
+    const std::string_view field = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(field.size() + 1, query.size()));
+    if (field.empty()) continue;
+    const std::string_view name = field.substr(0, field.find('='));
+    const std::string value = decoded(field.substr(std::min(name.size() + 1, field.size())));
+    if (!fields.emplace(name, value).second) refuse("the query has a field twice");
+  }
+  return fields;
+}
+
 }  // namespace
 
 std::optional<RowOrder> row_order(std::string_view name) noexcept {
@@ -168,13 +182,7 @@ LockRows most_important(const LockRows& rows, const CycleMarks& marks, std::size
 
 LockQuery parse_lock_query(std::string_view query) {
   LockQuery result;
-  std::set<std::string_view> names;
-  while (!query.empty()) {
-    const std::string_view field = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(field.size() + 1, query.size()));
-    if (field.empty()) continue;
-    const std::string_view name = field.substr(0, field.find('='));
-    const std::string value = decoded(field.substr(std::min(name.size() + 1, field.size())));
+  for (const auto& [name, value] : query_fields(query)) {
     if (name == "search") {
       result.search = value;
     } else if (name == "sort") {
@@ -184,12 +192,18 @@ LockQuery parse_lock_query(std::string_view query) {
     } else {
       refuse("the query has a field that is neither search nor sort");
     }
-    if (!names.insert(name).second) refuse("the query has a field twice");
   }
   if (result.search.size() > kMostSearchBytes) {
     refuse("the search is too long: shorten it to 200 bytes");
   }
   return result;
+}
+
+std::string parse_history_query(std::string_view query) {
+  const auto fields = query_fields(query);
+  const auto path = fields.find("path");
+  if (fields.size() != 1 || path == fields.end()) refuse("the query must have one field: path");
+  return path->second;
 }
 
 FoundLocks find_locks(const Snapshot& snapshot, const LockQuery& query, std::size_t most,

@@ -65,6 +65,9 @@ struct LockQuery {
 /// Throws: Failure, with a sentence for the client. Each of the two fields may occur once. A % needs
 /// two hexadecimal digits. No decoded byte may be below 0x20, or 0x7f.
 LockQuery parse_lock_query(std::string_view query);
+/// Parses the query of `/api/history`, "path=/jobs/report", and returns the path. Pure.
+/// Throws: Failure, as parse_lock_query() does.
+std::string parse_history_query(std::string_view query);
 
 /// The result of a search.
 struct FoundLocks {

@@ -45,6 +45,10 @@ struct Snapshot {
   std::size_t visited = 0;     ///< znodes that were listed
   std::size_t contenders = 0;  ///< described contenders of `locks`
 
+  /// Returns the age from which the next pass is late. `interval`: between the begins of passes.
+  std::chrono::milliseconds late_after(std::chrono::milliseconds interval) const noexcept {
+    return 3 * (interval + duration);
+  }
   /// Returns the number of paths that were not read.
   std::size_t unread() const noexcept { return unreadable.size() + too_deep.size(); }
   /// Returns false if the root does not exist.

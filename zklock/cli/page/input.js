@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and clicks.
 function toggle(row, isOpen) {
+  if (!row.isFolder) pasts.delete(row.path);
   const set = row.isFolder ? closed : opened, has = set.has(row.path);
   const wants = isOpen === undefined ? !has : row.isFolder ? !isOpen : isOpen;
   if (has === wants) return;
@@ -55,6 +56,8 @@ tree.addEventListener("focusin", event => {
 });
 search.addEventListener("input", askSoon);
 order.addEventListener("change", () => sortBy(order.value));
+$("free").addEventListener("change", () => schedule(true));
+$("span").addEventListener("change", () => visible.forEach(showAges));
 $("keys").addEventListener("click", () => $("help").showModal());
 $("close").addEventListener("click", () => $("help").close());
 

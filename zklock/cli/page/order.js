@@ -17,7 +17,7 @@ function compare(a, b) {
 function choose() {
   if (isAnswered()) return found.locks.map(lock => lockAt(lock.path));
   const words = wordsOf(search.value);
-  return [...locks.values()].filter(lock => matches(lock, words));
+  return [...locks.values()].filter(lock => ($("free").checked || !isFree(lock)) && matches(lock, words));
 }
 
 // Returns the keys of the rows, with their depth and their text.
@@ -107,6 +107,9 @@ function schedule(sorts) {
 
 // The sums are those of all locks, also of those that the stream leaves out.
 function showCounts() {
+  let frees = 0;
+  for (const lock of locks.values()) frees += isFree(lock);
+  show($("frees"), frees ? `(${number(frees)})` : "");
   const counts = $("counts");
   counts.replaceChildren();
   if (!beat || beat.as_of_ms === null) return;

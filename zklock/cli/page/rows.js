@@ -25,12 +25,13 @@ function makeRow(key) {
   box.tabIndex = -1;
   box.setAttribute("role", "treeitem");
   const line = element("div", "line", box), cells = {};
-  for (const name of ["dot", "name", "holder", "note", "since", "bar", "count"])
+  for (const name of ["dot", "name", "holder", "note", "since", "past", "bar", "count"])
     cells[name] = element("span", name, line);
   cells.bar.setAttribute("role", "img");
   const row = {key, box, cells, path: key.slice(1), isFolder: key[0] === "d", detail: null, ages: []};
   rows.set(key, row);
   watcher.observe(box);
+  if (!row.isFolder) makeBar(cells.past);
   if (!row.isFolder) { changed.delete(row.path); showLock(row); }
   return row;
 }
@@ -48,16 +49,23 @@ function showLock(row) {
   box.classList.toggle("held", held);
   box.classList.toggle("leads", held && lock.holders[0].leader === true);
   box.classList.toggle("waits", !held && (lock.waiting > 0 || lock.delay));
+  box.classList.toggle("free", isFree(lock));
   box.classList.toggle("cycle", lock.cycle === "certain");
   box.classList.toggle("possible", lock.cycle === "possible");
   const more = lock.holding - 1;
   show(cells.holder, safe(held ? person(lock.holders[0]) + (more > 0 ? ` and ${more} more` : "")
-                               : lock.delay ? `lock delay of ${duration(lock.delay_ms)}` : "-"));
+                               : lock.delay ? `lock delay of ${duration(lock.delay_ms)}` : isFree(lock) ? freeText(lock) : "-"));
   show(cells.note, safe(lock.holders.map(h => h.note).filter(Boolean).join(", ")));
   cells.dot.title = held ? "held" : lock.waiting ? "not held" : "free";
   show(cells.count, lock.waiting ? String(lock.waiting) : "");
   showDetail(row, lock);
   showAges(row);
+}
+
+// Says when the last hold of a free lock ended.
+function freeText(lock) {
+  const last = lock.past.at(-1);
+  return last ? `free since ${clock(last[2])}` : "free";
 }
 
 function showAges(row) {
@@ -66,6 +74,9 @@ function showAges(row) {
   const {since, exact} = heldSince(lock), t = now();
   show(row.cells.since, lock.holders.length ? ageText(since, t, exact ? "" : "≤ ") : "");
   showBar(row.cells.bar, lock, t);
+  showPastBar(row.cells.past, lock);
+  const step = Math.floor(t * BAR_PARTS / spanMs());
+  if (row.past && row.pastStep !== step) { row.pastStep = step; showPast(row); }
   for (const [cell, from, prefix] of row.ages) show(cell, ageText(from, t, prefix));
 }
 
@@ -93,6 +104,7 @@ function showDetail(row, lock) {
   row.content = content;
   if (row.detail) row.detail.remove();
   row.detail = null;
+  row.past = null;
   row.ages = [];
   if (!isOpen && lock.cycle === "none") return;
   row.detail = element("div", "detail", row.box);
@@ -112,12 +124,14 @@ function showPartners(row, lock) {
 }
 
 function showContenders(row, lock) {
-  const facts = [`path ${lock.path}`, `${lock.kind}`];
+  const facts = [`path ${lock.path}`, lock.kind ?? "free"];
   if (lock.permits) facts.push(`${lock.permits.held} of ${lock.permits.count ?? "?"} permits held`);
   if (lock.delay) facts.push(`a lock delay of ${duration(lock.delay_ms)} lasts`);
   if (lock.foreign.count) facts.push(`${counted(lock.foreign.count, "other child", "other children")}: ${lock.foreign.names.join(", ")}`);
   element("p", "", row.detail).textContent = safe(facts.join("; "));
-  const table = element("table", "", row.detail), head = element("tr", "", table);
+  row.past = element("div", "", row.detail);
+  showPast(row);
+  const table = element("table", "contenders", row.detail), head = element("tr", "", table);
   for (const title of ["State", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"])
     element("th", "", head).textContent = title;
   const add = (state, c, from, prefix) => {

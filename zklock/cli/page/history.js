@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The past of the locks: a bar in each row, and the timeline of an open lock. The server sends the
+// times of all holds that it remembers, and says more about one lock on request: "api/history".
+const SPANS = {"10m": 600e3, "1h": 3600e3, "6h": 6 * 3600e3, "1d": 24 * 3600e3};
+const STEPS = [30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 3 * 3600e3, 6 * 3600e3];  // between two marks of the time
+const BAR_PARTS = 240;      // so many steps a bar moves, from its right end to its left
+const ROUGH_MS = 10e3;    // a time that is less exact is shown as two times
+const MOST_LANES = 12;      // holds at the same time that the timeline draws
+const pasts = new Map();    // path of an open lock -> the answer of the server, or {problem}
+
+const spanMs = () => SPANS[$("span").value];
+const asOf = () => beat?.as_of_ms ?? now();
+const remembers = () => beat?.history?.most > 0;
+const isFree = lock => lock.holding === 0 && lock.waiting === 0 && !lock.delay;
+
+// The part of time that is drawn. It moves in steps, so that little changes from second to second.
+function drawnTime() {
+  const step = spanMs() / BAR_PARTS, to = Math.ceil(now() / step) * step;
+  return {from: to - spanMs(), to, x: ms => (ms - to + spanMs()) / spanMs()};
+}
+
+// Times at which other holds than the known ones may have existed. `spans`: [begin, seen, ended].
+function unknownTimes(since, spans) {
+  const {since_ms, gaps_ms} = beat.history;
+  return [[-Infinity, Math.max(since ?? 0, since_ms)], ...gaps_ms, [asOf(), Infinity],
+          ...spans.filter(([, , ended]) => ended !== null).map(([, seen, ended]) => [seen, ended])];
+}
+
+// Returns the outline of these times in a box of 1000 x 1.
+function outline(times, {from, to, x}) {
+  return times.filter(([begin, end]) => end > from && begin < to).map(([begin, end]) => {
+    const left = 1000 * Math.max(0, x(begin)), width = Math.max(6, 1000 * Math.min(1, x(end)) - left);
+    return `M${left.toFixed(1)} 0h${width.toFixed(1)}v1h-${width.toFixed(1)}z`;
+  }).join("");
+}
+
+function svgElement(name, className, parent) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  if (className) made.setAttribute("class", className);
+  parent?.append(made);
+  return made;
+}
+
+function makeBar(cell) {
+  const svg = svgElement("svg", "", cell);
+  svg.setAttribute("viewBox", "0 0 1000 1");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  for (const part of ["unknown", "hold", "delay"]) svgElement("path", part, svg);
+}
+
+function showPastBar(cell, lock) {
+  if (!remembers()) return;
+  const time = drawnTime(), spans = lock.past ?? [], end = span => span[1] ?? asOf();
+  const timesOf = kind => spans.filter(span => span[3] === kind).map(span => [span[0], end(span)]);
+  const parts = [unknownTimes(lock.since_ms, spans), timesOf(0), timesOf(1)];
+  parts.forEach((times, i) => {
+    const path = cell.firstChild.children[i], text = outline(times, time);
+    if (path.getAttribute("d") !== text) path.setAttribute("d", text);
+  });
+  const inTime = spans.filter(span => end(span) > time.from), lost = inTime.filter(span => span[3] === 1).length;
+  const text = `${counted(inTime.length - lost, "hold", "holds")} in ${$("span").selectedOptions[0].text}` +
+               (lost ? `, ${counted(lost, "lock delay", "lock delays")}` : "");
+  if (cell.title !== text) cell.title = text;
+}
+
+// ---- the timeline of an open lock
+
+// Asks the server for what it remembers. A newer answer replaces an older one.
+async function fetchPast(path) {
+  const asked = lockAt(path);
+  let answer;
+  try {
+    const reply = await fetch(`api/history?path=${encodeURIComponent(path)}`, {signal: AbortSignal.timeout(ANSWER_MS)});
+    answer = reply.ok ? await reply.json() : {problem: (await reply.text()).trim()};
+  } catch { answer = {problem: "zklock serve has not answered"}; }
+  if (!opened.has(path)) return;
+  pasts.set(path, {...answer, asked});
+  const row = rows.get("l" + path);
+  if (row) showPast(row);
+}
+
+function pastOf(row) {
+  const lock = lockAt(row.path), past = pasts.get(row.path);
+  if (past?.asked !== lock && past?.asking !== lock) {
+    pasts.set(row.path, {...past, asking: lock});
+    fetchPast(row.path);
+  }
+  return past?.spans ? past : null;
+}
+
+const describe = span => span.holder ? person(span.holder) : "lock delay: a hold was lost";
+
+// The hold may have begun before the server saw it.
+const earlier = (span, since) => !span.begin_exact && span.begin_ms <= since ? "≥ " : "";
+
+// Two durations if the end is known roughly only.
+function heldFor(span, since) {
+  const most = (span.ended_ms ?? now()) - span.begin_ms, least = span.ended_ms === null ? most : span.seen_ms - span.begin_ms;
+  return earlier(span, since) + (most - least > ROUGH_MS ? `${duration(least)} to ${duration(most)}` : duration(most));
+}
+
+const dateText = ms => new Date(ms).toLocaleString([], {hour12: false, dateStyle: "medium", timeStyle: "medium"});
+
+function showPast(row) {
+  if (!row.past || !remembers()) return;
+  const past = pastOf(row);
+  if (row.past.shown === past) return moveTimeline(row);
+  row.past.shown = past;
+  row.past.replaceChildren();
+  if (!past) return;
+  element("div", "timeline", row.past);
+  moveTimeline(row);
+  const key = element("p", "key", row.past);
+  for (const [name, text] of [["hold", "held"], ["delay", "lock delay after a lost hold"], ["unknown", "unknown"]]) {
+    element("i", name, key);
+    key.append(text);
+  }
+  const since = Math.max(past.since_ms, beat.history.since_ms), least = duration(Math.max(beat.interval_ms, beat.pass_ms * 1.5) + 999);
+  element("p", "", row.past).textContent = `Known since ${clock(since)}: at most ${number(beat.history.most_of_lock)} holds of a lock, ` +
+    `${number(beat.history.most)} of all. Holds of less than ${least} may be missing. How a hold ended is not known, unless a lock delay follows.`;
+  row.ages = row.ages.filter(([cell]) => cell.isConnected);
+  listPast(element("table", "", row.past), row, past, since);
+}
+
+// Draws the timeline anew, because time has passed.
+function moveTimeline(row) {
+  const box = row.past.firstChild;
+  if (!box) return;
+  box.replaceChildren();
+  drawTimeline(box, row.past.shown, drawnTime());
+}
+
+function drawTimeline(box, past, time) {
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", `Timeline of ${counted(past.spans.length, "hold", "holds")}; the table below has them`);
+  const place = (part, begin, end) => {
+    part.style.left = `${100 * Math.max(0, time.x(begin))}%`;
+    part.style.width = `${100 * (Math.min(1, time.x(end)) - Math.max(0, time.x(begin)))}%`;
+  };
+  const drawn = (begin, end) => end > time.from && begin < time.to;
+  const lanes = [], end = span => span.ended_ms === null ? asOf() : span.seen_ms;
+  for (const span of [...past.spans].sort((a, b) => a.begin_ms - b.begin_ms)) {
+    if (!drawn(span.begin_ms, end(span))) continue;
+    let lane = lanes.findIndex(last => last <= span.begin_ms);
+    if (lane < 0) lane = lanes.length;
+    if (lane >= MOST_LANES) continue;
+    lanes[lane] = end(span);
+    const part = element("span", span.holder ? "hold" : "delay", box);
+    place(part, span.begin_ms, end(span));
+    part.style.top = `${lane * 22}px`;
+    part.textContent = safe(describe(span));
+    part.title = safe(`${describe(span)}\nfrom ${dateText(span.begin_ms)} for ${heldFor(span, past.since_ms)}; at most ${span.most_waiting} waited`);
+  }
+  const height = Math.max(1, lanes.length) * 22;
+  for (const [begin, until] of unknownTimes(past.since_ms, past.spans.map(s => [s.begin_ms, s.seen_ms, s.ended_ms]))) {
+    if (!drawn(begin, until)) continue;
+    const part = element("span", "unknown");
+    place(part, begin, until);
+    box.prepend(part);
+  }
+  const step = STEPS.find(ms => spanMs() / ms <= 8) ?? STEPS.at(-1), zone = new Date().getTimezoneOffset() * 60e3;
+  for (let at = Math.ceil((time.from - zone) / step) * step + zone; at < time.to; at += step) {
+    const mark = element("span", "mark", box);
+    mark.style.left = `${100 * time.x(at)}%`;
+    mark.textContent = new Date(at).toLocaleTimeString([], {hour12: false, hour: "2-digit", minute: "2-digit", ...step < 60e3 && {second: "2-digit"}});
+  }
+  box.style.height = `${height + 18}px`;
+}
+
+function listPast(table, row, past, since) {
+  const head = element("tr", "", table);
+  for (const title of ["From", "Until", "For", "Most waiting", "Holder", "Note", "Token"]) element("th", "", head).textContent = title;
+  for (const span of [...past.spans].reverse()) {
+    const line = element("tr", span.holder ? "" : "delay", table), lasts = span.ended_ms === null;
+    const until = lasts ? "now" : span.ended_ms - span.seen_ms > ROUGH_MS ? `${clock(span.seen_ms)} to ${clock(span.ended_ms)}` : clock(span.ended_ms);
+    const texts = [clock(span.begin_ms), until, heldFor(span, since), String(span.most_waiting), describe(span), span.holder?.note, span.holder?.token];
+    const cells = texts.map(text => {
+      const cell = element("td", "", line);
+      cell.textContent = safe(text ?? "");
+      return cell;
+    });
+    if (lasts) row.ages.push([cells[2], span.begin_ms, earlier(span, since)]);
+    cells[0].title = dateText(span.begin_ms);
+    cells[1].title = span.ended_ms === null ? "" : dateText(span.ended_ms);
+  }
+}
