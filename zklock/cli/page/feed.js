@@ -35,7 +35,7 @@ async function fetchFound(query) {
 // After a pause of the typing.
 function askSoon() {
   clearTimeout(typing);
-  typing = setTimeout(ask, TYPING_MS);
+  typing = setTimeout(() => onChoice(false), TYPING_MS);
   schedule(true);
 }
 

@@ -68,7 +68,7 @@ function showPastBar(cell, lock) {
 
 // Asks the server for what it remembers. A newer answer replaces an older one.
 async function fetchPast(path) {
-  const asked = lockAt(path);
+  const asked = lockAt(path) ?? null;
   let answer;
   try {
     const reply = await fetch(`api/history?path=${encodeURIComponent(path)}`, {signal: AbortSignal.timeout(ANSWER_MS)});
@@ -81,7 +81,7 @@ async function fetchPast(path) {
 }
 
 function pastOf(row) {
-  const lock = lockAt(row.path), past = pasts.get(row.path);
+  const lock = lockAt(row.path) ?? null, past = pasts.get(row.path);
   if (past?.asked !== lock && past?.asking !== lock) {
     pasts.set(row.path, {...past, asking: lock});
     fetchPast(row.path);

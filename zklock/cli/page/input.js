@@ -6,7 +6,9 @@ function toggle(row, isOpen) {
   const wants = isOpen === undefined ? !has : row.isFolder ? !isOpen : isOpen;
   if (has === wants) return;
   if (wants) set.add(row.path); else set.delete(row.path);
-  if (row.isFolder) schedule(true); else { changed.add(row.path); schedule(false); }
+  if (row.isFolder) return schedule(true);
+  changed.add(row.path);
+  onChoice(true);
 }
 
 function select(key, takesFocus = true) {
@@ -21,7 +23,7 @@ function reveal(path) {
   closed.clear();
   active = "l" + path;
   if (isCut()) order.value = "tree";  // the stream has the deadlocks, and another order may not
-  isSorted = false;
+  onChoice(true);
   draw();
   if (rows.has(active)) select(active);
 }
@@ -34,14 +36,12 @@ function move(step) {
 
 function sortBy(value) {
   order.value = value;
-  ask();
-  schedule(true);
+  onChoice(true);
 }
 
 function endSearch() {
   search.value = "";
-  ask();
-  schedule(true);
+  onChoice(true);
 }
 
 tree.addEventListener("click", event => {
@@ -55,9 +55,7 @@ tree.addEventListener("focusin", event => {
   if (box && box.key !== active) select(box.key, false);
 });
 search.addEventListener("input", askSoon);
-order.addEventListener("change", () => sortBy(order.value));
-$("free").addEventListener("change", () => schedule(true));
-$("span").addEventListener("change", () => visible.forEach(showAges));
+for (const control of Object.values(controls)) control.addEventListener("change", () => onChoice(true));
 $("keys").addEventListener("click", () => $("help").showModal());
 $("close").addEventListener("click", () => $("help").close());
 
@@ -84,4 +82,5 @@ document.addEventListener("keydown", event => {
   actions[event.key]();
 });
 
+readLink();
 connect();

@@ -58,6 +58,13 @@ const ageText = (from, t, prefix) => from === null ? "?" : prefix + duration(t -
 
 // The stream is newer than the answer to a query.
 const lockAt = path => locks.get(path) ?? found?.byPath.get(path);
+// A lock without contenders that the server does not send.
+function freeLock(path) {
+  const lock = {path, kind: null, holders: [], queue: [], holding: 0, waiting: 0, permits: null, delay: false,
+                foreign: {count: 0}, cycle: "none", cycle_paths: [], past: []};
+  prepare(lock);
+  return lock;
+}
 // Folds ASCII letters only, as the server does.
 const folded = text => text.replace(/[A-Z]+/g, capitals => capitals.toLowerCase());
 const wordsOf = text => folded(text).split(/\s+/).filter(Boolean);

@@ -17,7 +17,9 @@ function compare(a, b) {
 function choose() {
   if (isAnswered()) return found.locks.map(lock => lockAt(lock.path));
   const words = wordsOf(search.value);
-  return [...locks.values()].filter(lock => ($("free").checked || !isFree(lock)) && matches(lock, words));
+  // An open lock stays if it becomes free. A link can open one that the server does not send.
+  const others = [...opened].filter(path => !lockAt(path)).map(freeLock);
+  return [...locks.values(), ...others].filter(lock => ($("free").checked || !isFree(lock) || opened.has(lock.path)) && matches(lock, words));
 }
 
 // Returns the keys of the rows, with their depth and their text.

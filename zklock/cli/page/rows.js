@@ -43,8 +43,7 @@ function dropRow(row) {
 }
 
 function showLock(row) {
-  const lock = lockAt(row.path);
-  if (!lock) return;
+  const lock = lockAt(row.path) ?? freeLock(row.path);
   const {cells, box} = row, held = lock.holders.length > 0;
   box.classList.toggle("held", held);
   box.classList.toggle("leads", held && lock.holders[0].leader === true);
@@ -69,8 +68,8 @@ function freeText(lock) {
 }
 
 function showAges(row) {
-  const lock = row.isFolder ? null : lockAt(row.path);
-  if (!lock) return;
+  if (row.isFolder) return;
+  const lock = lockAt(row.path) ?? freeLock(row.path);
   const {since, exact} = heldSince(lock), t = now();
   show(row.cells.since, lock.holders.length ? ageText(since, t, exact ? "" : "≤ ") : "");
   showBar(row.cells.bar, lock, t);
