@@ -116,16 +116,33 @@ class PageTest(PageCase):
         self.tree.client.delete("/jobs", recursive=True)
         self.browser.wait(f"return !{ROW}", "/jobs/report")
 
-    def test_leader_is_marked(self):
-        mark = f"return getComputedStyle({ROW}.querySelector('.holder'), '::before').content"
-        for path, role in (("/elected", "candidate"), ("/mutex", "reader")):
-            self.tree.contender(path, role=role)
-            self.appears(path)
-        self.assertEqual(self.browser.run(mark, "/elected"), '"leader"')
-        self.assertNotIn("leader", self.browser.run(mark, "/mutex"))
-        self.browser.run(f"{ROW}.querySelector('.line').click()", "/elected")
-        state = self.browser.wait(f"return {ROW}.querySelector('.contenders td')?.textContent", "/elected")
-        self.assertEqual(state, "leads")
+    def test_kinds_are_named(self):
+        planted = {"/elected": ["lock-"], "/mutex": ["lock-"], "/read": ["__READ__", "__READ__", "__WRIT__"],
+                   "/write": ["__WRIT__", "__READ__"], "/slots": ["permits-2-of-5-", "permits-1-of-5-", "permits-4-of-5-"],
+                   "/gate": ["lock-", "weight-7-"]}
+        for path, prefixes in planted.items():
+            for prefix in prefixes:
+                self.tree.contender(path, prefix=prefix, role="candidate" if path == "/elected" else "reader")
+        kinds = {"/elected": "leader", "/mutex": "mutex", "/read": "2 readers", "/write": "writer", "/slots": "permits 3 of 5", "/gate": "priority"}
+        for path, kind in kinds.items():
+            self.browser.wait(f"return {ROW}?.querySelector('.kind').textContent === arguments[1]", path, kind)
+
+        def kinds_of_contenders(path):
+            self.browser.run(f"{ROW}.querySelector('.line').click()", path)
+            self.browser.wait(f"return {ROW}.querySelector('.contenders')", path)
+            return self.browser.run(f"return [...{ROW}.querySelectorAll('.contenders tr')].slice(1).map(line => line.cells[1].textContent)", path)
+        self.assertEqual(kinds_of_contenders("/read"), ["reader", "reader", "writer"])
+        self.assertEqual(kinds_of_contenders("/slots"), ["2 permits", "1 permit", "4 permits"])
+        self.assertEqual(kinds_of_contenders("/gate"), ["mutex", "weight 7"])
+        self.assertEqual(kinds_of_contenders("/elected"), ["leader"])
+
+    def test_lock_delay_counts_down(self):
+        self.tree.client.ensure_path("/d")
+        self.tree.client.create("/d/delay-90000-4294967297-0000000077", b"")
+        self.browser.wait(f"return {ROW}?.querySelector('.holder').textContent === 'lock delay of 1 m 30 s, while one waits'", "/d")
+        self.tree.contender("/d")
+        self.browser.wait(f"return /^lock delay of 1 m 30 s: about 1 m 2\\d s left$/.test({ROW}.querySelector('.holder').textContent)", "/d")
+        self.assertEqual(self.browser.run("return delayText(locks.get('/d'), now() + 90e3)"), "lock delay of 1 m 30 s: ends soon")
 
     def test_ages_grow(self):
         self.tree.contender("/a", held_for=10)

@@ -114,7 +114,7 @@ function showPast(row) {
   const key = element("p", "key", row.past);
   for (const [name, text] of [["hold", "held"], ["delay", "lock delay after a lost hold"], ["unknown", "unknown"]]) {
     element("i", name, key);
-    key.append(text);
+    key.append(` ${text} `);
   }
   const since = Math.max(past.since_ms, beat.history.since_ms), least = duration(Math.max(beat.interval_ms, beat.pass_ms * 1.5) + 999);
   element("p", "", row.past).textContent = `Known since ${clock(since)}: at most ${number(beat.history.most_of_lock)} holds of a lock, ` +

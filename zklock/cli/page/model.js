@@ -3,7 +3,7 @@
 const $ = id => document.getElementById(id);
 const tree = $("tree"), search = $("search"), order = $("order");
 const LIBRARIES = {curator: "Curator", kazoo: "Kazoo", unknown: "unknown library"};
-const MOST_SEGMENTS = 20, SILENCE_MS = 6000, MID_MS = 10000, OLD_MS = 60000, TYPING_MS = 250, ANSWER_MS = 20000;
+const MOST_SEGMENTS = 20, MID_MS = 10000, OLD_MS = 60000, SILENCE_MS = 6000, TYPING_MS = 250, ANSWER_MS = 20000;
 const SORTS = {tree: "path", oldest: "held", queue: "waiting"};  // order of the page -> "sort" of the server
 
 // The model: locks by path, and the time of the server.
@@ -43,6 +43,34 @@ function person(c) {
   if (c.pid === null) return `${LIBRARIES[c.library] ?? c.library}, session ${c.session}`;
   const extra = [c.application, c.label].filter(Boolean).join("/");
   return `${c.host ?? "?"} pid ${c.pid}` + (extra ? ` (${extra})` : "");
+}
+
+// What a contender is, and what holds a lock: the names of `zklock ls`. A part of a MultiMutex is
+// a mutex: its znode does not tell them apart.
+const isWriter = c => c.access === "exclusive" && c.node.includes("__WRIT__");
+function kindOf(c) {
+  if (c.candidate) return c.leader ? "leader" : "candidate";
+  if (c.access === "shared") return "reader";
+  if (c.access === "permits") return counted(c.permits, "permit", "permits");
+  if (c.access === "weighted") return `weight ${c.weight}`;
+  return isWriter(c) ? "writer" : "mutex";
+}
+function kindText(lock) {
+  const first = lock.holders[0];
+  if (first?.leader) return "leader";
+  if (lock.permits) return `permits ${lock.permits.held ?? "?"} of ${lock.permits.count ?? "?"}`;
+  if (lock.kind !== "shared") return lock.kind ?? "";
+  return !first ? "read/write" : isWriter(first) ? "writer" : lock.holding === 1 ? "reader" : `${lock.holding} readers`;
+}
+
+// A lock delay runs while a contender waits. The server saw its begin within one pass.
+function delayText(lock, t) {
+  const whole = `lock delay of ${duration(lock.delay_ms)}`;
+  const seen = lock.past.findLast(([, , ended, isDelay]) => isDelay && ended === null);
+  if (!lock.waiting) return `${whole}, while one waits`;
+  if (!seen || !isFinite(lock.waitSince)) return whole;
+  const left = Math.max(seen[0], lock.waitSince) + lock.delay_ms - t;
+  return left > 0 ? `${whole}: about ${duration(left + 999)} left` : `${whole}: ends soon`;
 }
 
 // The time since when a lock is held, and whether that is only the time in the queue. null: unknown.

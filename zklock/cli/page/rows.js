@@ -25,7 +25,7 @@ function makeRow(key) {
   box.tabIndex = -1;
   box.setAttribute("role", "treeitem");
   const line = element("div", "line", box), cells = {};
-  for (const name of ["dot", "name", "holder", "note", "since", "past", "bar", "count"])
+  for (const name of ["dot", "name", "kind", "holder", "note", "since", "past", "bar", "count"])
     cells[name] = element("span", name, line);
   cells.bar.setAttribute("role", "img");
   const row = {key, box, cells, path: key.slice(1), isFolder: key[0] === "d", detail: null, ages: []};
@@ -46,14 +46,17 @@ function showLock(row) {
   const lock = lockAt(row.path) ?? freeLock(row.path);
   const {cells, box} = row, held = lock.holders.length > 0;
   box.classList.toggle("held", held);
-  box.classList.toggle("leads", held && lock.holders[0].leader === true);
   box.classList.toggle("waits", !held && (lock.waiting > 0 || lock.delay));
   box.classList.toggle("free", isFree(lock));
   box.classList.toggle("cycle", lock.cycle === "certain");
   box.classList.toggle("possible", lock.cycle === "possible");
   const more = lock.holding - 1;
-  show(cells.holder, safe(held ? person(lock.holders[0]) + (more > 0 ? ` and ${more} more` : "")
-                               : lock.delay ? `lock delay of ${duration(lock.delay_ms)}` : isFree(lock) ? freeText(lock) : "-"));
+  if (!lock.delay) {
+    show(cells.holder, safe(held ? person(lock.holders[0]) + (more > 0 ? ` and ${more} more` : "")
+                                 : isFree(lock) ? freeText(lock) : "-"));
+  }
+  cells.holder.title = safe(lock.holders.map(h => `${kindOf(h)}: ${person(h)}`).join("\n"));
+  show(cells.kind, kindText(lock));
   show(cells.note, safe(lock.holders.map(h => h.note).filter(Boolean).join(", ")));
   cells.dot.title = held ? "held" : lock.waiting ? "not held" : "free";
   show(cells.count, lock.waiting ? String(lock.waiting) : "");
@@ -71,6 +74,7 @@ function showAges(row) {
   if (row.isFolder) return;
   const lock = lockAt(row.path) ?? freeLock(row.path);
   const {since, exact} = heldSince(lock), t = now();
+  if (lock.delay) show(row.cells.holder, delayText(lock, t));
   show(row.cells.since, lock.holders.length ? ageText(since, t, exact ? "" : "≤ ") : "");
   showBar(row.cells.bar, lock, t);
   showPastBar(row.cells.past, lock);
@@ -123,25 +127,23 @@ function showPartners(row, lock) {
 }
 
 function showContenders(row, lock) {
-  const facts = [`path ${lock.path}`, lock.kind ?? "free"];
-  if (lock.permits) facts.push(`${lock.permits.held} of ${lock.permits.count ?? "?"} permits held`);
-  if (lock.delay) facts.push(`a lock delay of ${duration(lock.delay_ms)} lasts`);
+  const facts = [`path ${lock.path}`, kindText(lock) || "free"];
   if (lock.foreign.count) facts.push(`${counted(lock.foreign.count, "other child", "other children")}: ${lock.foreign.names.join(", ")}`);
   element("p", "", row.detail).textContent = safe(facts.join("; "));
   row.past = element("div", "", row.detail);
   showPast(row);
   const table = element("table", "contenders", row.detail), head = element("tr", "", table);
-  for (const title of ["State", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"])
+  for (const title of ["State", "Kind", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"])
     element("th", "", head).textContent = title;
   const add = (state, c, from, prefix) => {
     const line = element("tr", "", table);
-    const texts = [state, person(c), "", c.note, c.thread, c.token, c.session, c.node];
+    const texts = [state, kindOf(c), person(c), "", c.note, c.thread, c.token, c.session, c.node];
     const cells = texts.map(text => {
       const cell = element("td", "", line);
       cell.textContent = safe(text ?? "");
       return cell;
     });
-    row.ages.push([cells[2], from, prefix]);
+    row.ages.push([cells[3], from, prefix]);
   };
   for (const h of lock.holders)
     add(h.leader ? "leads" : "holds", h, h.held_since_ms ?? h.since_ms, h.held_since_ms === null ? "≤ " : "");
