@@ -54,6 +54,8 @@ constexpr const char* kNoPass = "the first pass has not ended";
 constexpr std::chrono::seconds kBeatInterval{2};
 constexpr milliseconds kShortestInterval{100};
 constexpr std::chrono::hours kLongestInterval{24};
+constexpr std::chrono::seconds kShortestAge{1};  ///< that --held-over and --waited-over take
+constexpr std::chrono::hours kLongestAge{240'000};
 
 struct ServeOptions {
   std::string root;
@@ -61,6 +63,8 @@ struct ServeOptions {
   std::vector<std::string> allowed_hosts;
   std::size_t rate = 1'000;
   Duration interval = std::chrono::seconds(2);
+  Duration held_over = std::chrono::minutes(10);
+  Duration waited_over = std::chrono::minutes(1);
   HistoryBounds history = {};
 };
 
@@ -92,6 +96,8 @@ class LiveSite {
   LiveSite(const ServeOptions& options, std::function<bool()> is_connected)
       : root_(options.root),
         interval_(std::chrono::duration_cast<milliseconds>(options.interval)),
+        held_over_(std::chrono::duration_cast<milliseconds>(options.held_over)),
+        waited_over_(std::chrono::duration_cast<milliseconds>(options.waited_over)),
         is_connected_(std::move(is_connected)),
         feed_(options.root, ZKLOCK_VERSION_STRING),
         history_(options.history) {}
@@ -156,8 +162,12 @@ class LiveSite {
 
   /// Begins a beat of the event streams.
   void on_beat(WallTime now) {
-    feed_.on_beat(
-        {.now = now, .interval = interval_, .connected = is_connected_(), .error = error_});
+    feed_.on_beat({.now = now,
+                   .interval = interval_,
+                   .held_over = held_over_,
+                   .waited_over = waited_over_,
+                   .connected = is_connected_(),
+                   .error = error_});
   }
 
  private:
@@ -203,6 +213,8 @@ class LiveSite {
 
   const std::string root_;
   const milliseconds interval_;
+  const milliseconds held_over_;
+  const milliseconds waited_over_;
   const std::function<bool()> is_connected_;
   LiveFeed feed_;
   MetricPaths metric_paths_;
@@ -307,6 +319,15 @@ Action declare_serve(CLI::App& options) {
       ->allow_extra_args(false);
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (1000)")
       ->check(CLI::Range(1, 1'000'000));
+  const auto declare_age = [&options](const char* name, const char* text, Duration& age) {
+    declare_option(options, name, "DUR", text, [name, &age](const auto& value) {
+      age = option_duration(name, value, kShortestAge, kLongestAge);
+    });
+  };
+  declare_age("--held-over", "Age from which the page marks a hold as long (10m)",
+              given->held_over);
+  declare_age("--waited-over", "Age from which the page marks a wait as long (1m)",
+              given->waited_over);
   options
       .add_option(
           "--history", given->history.spans,

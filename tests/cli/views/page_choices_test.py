@@ -4,6 +4,9 @@
 
 Exit status 77: a needed package is not installed.
 """
+import json
+import time
+
 import page_test
 from page_test import ESCAPE, ROW, PageCase
 
@@ -57,6 +60,61 @@ class LinkTest(PageCase):
         self.browser.wait(f"return {ROW}?.querySelectorAll('.timeline .hold').length === 1", "/gone")
         self.browser.wait(f"return {ROW}?.querySelector('.timeline .hold') === null", "/never")
         self.assertEqual(self.browser.run("return order.value"), "tree")
+
+
+class FilterTest(PageCase):
+    def shows(self, *paths):
+        self.browser.wait("return isSorted && JSON.stringify(items.map(row => row.path)) === arguments[0]",
+                          json.dumps(paths, separators=(",", ":")))
+
+    def color(self, path, cell):
+        return self.browser.run(f"return {ROW}.querySelector('.' + arguments[1]).classList[1] ?? ''", path, cell)
+
+    def waiting(self, path, seconds, **texts):
+        self.tree.contender(path, since=int((time.time() - seconds) * 1000), **texts)
+
+    def plant(self):
+        self.tree.contender("/elected", role="candidate", held_for=90_000)
+        self.waiting("/elected", 80_000, role="candidate")
+        self.tree.contender("/held", held_for=700)
+        self.tree.contender("/hour", held_for=7000)
+        self.tree.contender("/new", held_for=10)
+        for _ in range(3):
+            self.waiting("/new", 5, host="db9")
+        self.tree.contender("/waited", held_for=100)
+        self.waiting("/waited", 90)
+        self.appears("/waited")
+        self.browser.wait(f"return {ROW}.querySelector('.count').textContent === '1'", "/waited")
+        self.browser.wait(f"return {ROW}.querySelector('.count').textContent === '3'", "/new")
+
+    def test_ages_are_coloured_by_the_thresholds(self):
+        self.plant()
+        self.browser.wait("return $('heldOver').textContent === '10 m' && $('waitedOver').textContent === '1 m'")
+        self.assertEqual([self.color(path, "since") for path in ("/new", "/held", "/hour", "/elected")], ["", "mid", "old", ""])
+        self.assertEqual([self.color(path, "wait") for path in ("/new", "/waited", "/elected")], ["", "mid", ""])
+        widths = self.browser.run("return [...document.querySelectorAll('.bar i')].map(i => Math.round(i.offsetWidth))")
+        self.assertEqual(len(widths), 5)
+        self.assertEqual(len(set(widths)), 1)  # one scale
+
+    def test_filters_choose_locks(self):
+        self.plant()
+        self.shows("/elected", "/held", "/hour", "/new", "/waited")
+        self.browser.run("$('held').click()")
+        self.shows("/held", "/hour")
+        self.browser.run("$('waited').click()")
+        self.shows("/held", "/hour", "/waited")
+        self.assertEqual(self.browser.run("return location.hash"), "#held=true&waited=true")
+        self.browser.run("$('held').click(); $('waited').click(); $('dead').click()")
+        self.shows()
+        self.browser.run("$('dead').click(); $('host').value = 'db9'; $('host').dispatchEvent(new Event('change'))")
+        self.shows("/new")
+
+    def test_lock_appears_in_a_filter_when_it_is_old_enough(self):
+        self.tree.contender("/a", held_for=590)
+        self.appears("/a")
+        self.browser.run("$('held').click()")
+        self.shows()
+        self.shows("/a")
 
 
 if __name__ == "__main__":

@@ -267,6 +267,8 @@ std::string beat(const Beat& beat, const Pass& pass) {
                              {"as_of_ms", pass.as_of == WallTime() ? Json() : Json(ms(pass.as_of))},
                              {"pass_ms", pass.duration.count()},
                              {"interval_ms", beat.interval.count()},
+                             {"held_over_ms", beat.held_over.count()},
+                             {"waited_over_ms", beat.waited_over.count()},
                              {"connected", beat.connected},
                              {"locks", pass.totals.locks},
                              {"held", pass.totals.held},

@@ -54,7 +54,9 @@ std::string doctor(Level level, std::string_view check, std::string_view text);
 // Events of the page; see live_feed.h.
 struct Beat {
   WallTime now;
-  std::chrono::milliseconds interval{0};  ///< between the begins of two passes
+  std::chrono::milliseconds interval{0};     ///< between the begins of two passes
+  std::chrono::milliseconds held_over{0};    ///< from this age, a hold is long
+  std::chrono::milliseconds waited_over{0};  ///< from this age, a wait is long
   bool connected = false;
   std::string error = {};  ///< of the last pass; empty if it succeeded
 };

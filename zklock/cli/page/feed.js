@@ -47,6 +47,7 @@ function prepare(lock) {
   // Without the time of the grant, the time in the queue counts for other libraries only.
   lock.alertSince = lock.holders.some(h => h.leader) ? Infinity : earliest(lock.holders.map(h => h.held_since_ms ?? (h.library === "zklock" ? null : h.since_ms)));
   lock.waitSince = earliest(lock.queue.map(w => w.since_ms));
+  lock.waitAlertSince = isFinite(lock.alertSince) || !lock.holders.some(h => h.leader) ? lock.waitSince : Infinity;
 }
 
 function store(lock) {

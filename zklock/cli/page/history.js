@@ -149,7 +149,7 @@ function drawTimeline(box, past, time) {
     const part = element("span", span.holder ? "hold" : "delay", box);
     place(part, span.begin_ms, end(span));
     part.style.top = `${lane * 22}px`;
-    part.textContent = safe(describe(span));
+    if (time.x(end(span)) - time.x(span.begin_ms) > 0.05) part.textContent = safe(describe(span));
     part.title = safe(`${describe(span)}\nfrom ${dateText(span.begin_ms)} for ${heldFor(span, past.since_ms)}; at most ${span.most_waiting} waited`);
   }
   const height = Math.max(1, lanes.length) * 22;

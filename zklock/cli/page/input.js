@@ -68,6 +68,8 @@ document.addEventListener("keydown", event => {
     event.preventDefault();
     return;
   }
+  if (event.target.id === "host") return;
+  if (event.target.closest?.("#filters") && event.key !== "/" && event.key !== "?") return;
   const row = rows.get(active), isOnButton = event.target.closest && event.target.closest("button");
   const actions = {
     ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),

@@ -3,7 +3,7 @@
 const $ = id => document.getElementById(id);
 const tree = $("tree"), search = $("search"), order = $("order");
 const LIBRARIES = {curator: "Curator", kazoo: "Kazoo", unknown: "unknown library"};
-const MOST_SEGMENTS = 20, MID_MS = 10000, OLD_MS = 60000, SILENCE_MS = 6000, TYPING_MS = 250, ANSWER_MS = 20000;
+const MOST_SEGMENTS = 20, SILENCE_MS = 6000, TYPING_MS = 250, ANSWER_MS = 20000;
 const SORTS = {tree: "path", oldest: "held", queue: "waiting"};  // order of the page -> "sort" of the server
 
 // The model: locks by path, and the time of the server.
@@ -46,7 +46,7 @@ function person(c) {
 }
 
 // What a contender is, and what holds a lock: the names of `zklock ls`. A part of a MultiMutex is
-// a mutex: its znode does not tell them apart.
+// shown as a mutex, because its znode looks like one.
 const isWriter = c => c.access === "exclusive" && c.node.includes("__WRIT__");
 function kindOf(c) {
   if (c.candidate) return c.leader ? "leader" : "candidate";

@@ -13,13 +13,25 @@ function compare(a, b) {
   return byPath(a, b);
 }
 
+// The filters of the header. Of the locks that the stream leaves out, none is filtered.
+const isLong = (since, over) => now() - since >= over;
+const isHeldLong = lock => isLong(lock.alertSince, beat?.held_over_ms);
+const isWaitLong = lock => isLong(lock.waitAlertSince, beat?.waited_over_ms);
+const isFiltered = () => ["held", "waited", "dead"].some(id => $(id).checked);
+function passes(lock) {
+  const host = $("host").value, has = c => c.host === host;
+  if (host && !lock.holders.some(has) && !lock.queue.some(has)) return false;
+  if (isFiltered()) return ($("held").checked && isHeldLong(lock)) || ($("waited").checked && isWaitLong(lock)) || ($("dead").checked && lock.cycle !== "none");
+  return $("free").checked || !isFree(lock) || opened.has(lock.path);
+}
+
 // Returns the locks to be shown. The server answers for the locks that the stream leaves out.
 function choose() {
-  if (isAnswered()) return found.locks.map(lock => lockAt(lock.path));
+  if (isAnswered()) return found.locks.map(lock => lockAt(lock.path)).filter(passes);
   const words = wordsOf(search.value);
   // An open lock stays if it becomes free. A link can open one that the server does not send.
   const others = [...opened].filter(path => !lockAt(path)).map(freeLock);
-  return [...locks.values(), ...others].filter(lock => ($("free").checked || !isFree(lock) || opened.has(lock.path)) && matches(lock, words));
+  return [...locks.values(), ...others].filter(lock => passes(lock) && matches(lock, words));
 }
 
 // Returns the keys of the rows, with their depth and their text.
@@ -90,6 +102,9 @@ function focusActive(takesFocus) {
   }
 }
 
+// Ages pass the threshold of a filter without an event.
+setInterval(() => { if (isFiltered()) schedule(true); }, 1000);
+
 function draw() {
   isScheduled = false;
   if (!isSorted) { isSorted = true; arrange(); }
@@ -112,6 +127,8 @@ function showCounts() {
   let frees = 0;
   for (const lock of locks.values()) frees += isFree(lock);
   show($("frees"), frees ? `(${number(frees)})` : "");
+  show($("heldOver"), beat ? duration(beat.held_over_ms) : "");
+  show($("waitedOver"), beat ? duration(beat.waited_over_ms) : "");
   const counts = $("counts");
   counts.replaceChildren();
   if (!beat || beat.as_of_ms === null) return;

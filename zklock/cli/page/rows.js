@@ -25,7 +25,7 @@ function makeRow(key) {
   box.tabIndex = -1;
   box.setAttribute("role", "treeitem");
   const line = element("div", "line", box), cells = {};
-  for (const name of ["dot", "name", "kind", "holder", "note", "since", "past", "bar", "count"])
+  for (const name of ["dot", "name", "kind", "holder", "note", "since", "past", "count", "bar", "wait"])
     cells[name] = element("span", name, line);
   cells.bar.setAttribute("role", "img");
   const row = {key, box, cells, path: key.slice(1), isFolder: key[0] === "d", detail: null, ages: []};
@@ -76,24 +76,29 @@ function showAges(row) {
   const {since, exact} = heldSince(lock), t = now();
   if (lock.delay) show(row.cells.holder, delayText(lock, t));
   show(row.cells.since, lock.holders.length ? ageText(since, t, exact ? "" : "≤ ") : "");
-  showBar(row.cells.bar, lock, t);
+  row.cells.since.className = `since ${ageClass(t - lock.alertSince, beat?.held_over_ms)}`;
+  showBar(row.cells, lock, t);
   showPastBar(row.cells.past, lock);
   const step = Math.floor(t * BAR_PARTS / spanMs());
   if (row.past && row.pastStep !== step) { row.pastStep = step; showPast(row); }
   for (const [cell, from, prefix] of row.ages) show(cell, ageText(from, t, prefix));
 }
 
-// One segment for each waiting contender, as wide as its share of the waiting time.
-function showBar(bar, lock, t) {
-  const waits = lock.queue.map(c => Math.max(1000, t - (c.since_ms ?? t))).sort((a, b) => b - a).slice(0, MOST_SEGMENTS);
+// The colour of an age: from the threshold on, and from ten times the threshold on.
+const ageClass = (age, over) => age >= 10 * over ? "old" : age >= over ? "mid" : "";
+
+// One segment for each waiting contender, the longest wait first: MOST_SEGMENTS of them fill the bar of each lock.
+function showBar({bar, wait}, lock, t) {
+  const waits = lock.queue.map(c => t - (c.since_ms ?? t)).sort((a, b) => b - a).slice(0, MOST_SEGMENTS);
+  const overOf = ms => isFinite(lock.waitAlertSince) ? ageClass(ms, beat?.waited_over_ms) : "";
   while (bar.children.length > waits.length) bar.lastChild.remove();
   while (bar.children.length < waits.length) element("i", "", bar);
-  waits.forEach((ms, i) => {
-    const part = bar.children[i], age = ms >= OLD_MS ? "old" : ms >= MID_MS ? "mid" : "";
-    if (part.className !== age) part.className = age;
-    part.style.flexGrow = String(Math.round(ms / 1000));
-  });
-  const text = waits.length ? `${lock.waiting} waiting, the longest for ${duration(waits[0])}` : "none waits";
+  waits.forEach((ms, i) => { if (bar.children[i].className !== overOf(ms)) bar.children[i].className = overOf(ms); });
+  bar.classList.toggle("more", lock.waiting > MOST_SEGMENTS);
+  const longest = waits.length ? duration(waits[0]) : "";
+  show(wait, longest);
+  wait.className = `wait ${waits.length ? overOf(waits[0]) : ""}`;
+  const text = waits.length ? `${lock.waiting} waiting, the longest for ${longest}` : "none waits";
   if (bar.title !== text) { bar.title = text; bar.setAttribute("aria-label", text); }
 }
 
