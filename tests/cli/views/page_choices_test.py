@@ -62,6 +62,41 @@ class LinkTest(PageCase):
         self.assertEqual(self.browser.run("return order.value"), "tree")
 
 
+class HostsTest(PageCase):
+    def lines(self, host):
+        return self.browser.run("""
+            const part = [...document.querySelectorAll("#hosts details")].find(part => part.dataset.host === arguments[0]);
+            return part && [...part.querySelectorAll("tr")].slice(1).map(line => [0, 1, 2, 3, 5].map(i => line.cells[i].textContent));""", host)
+
+    def test_host_to_drain(self):
+        self.tree.contender("/a", host="db1", application="billing", note="<b>x")
+        self.tree.contender("/a", host="db2")
+        self.tree.contender("/a", host="db1", pid=2)
+        self.tree.contender("/b", prefix="__READ__", host="db1", application="api")
+        self.tree.contender("/c", host="db2")
+        for path in ("/a", "/b", "/c"):
+            self.appears(path)
+        self.browser.wait(f"return {ROW}.querySelector('.count').textContent === '2'", "/a")
+        self.browser.run("$('view').value = 'hosts'; $('view').dispatchEvent(new Event('change'))")
+        heads = self.browser.wait("return [...document.querySelectorAll('#hosts summary')].map(head => head.textContent)")
+        self.assertEqual(heads, ["db1holds 2, waits for 1; 1 contender of other hosts waits for it", "db2holds 1, waits for 1; no contender of other hosts waits for it"])
+        self.browser.run("document.querySelector('#hosts summary').click()")
+        self.browser.wait("return document.querySelector('#hosts table')")
+        self.assertEqual(self.lines("db1"), [["holds", "api", "/b", "reader", ""], ["holds", "billing", "/a", "mutex", "2"],
+                                             ["waits", "billing", "/a", "mutex", ""]])
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('#hosts tr')].map(line => line.cells[7].textContent)"), ["Note", "", "<b>x", ""])
+        self.picture("live_page_hosts.png")
+        self.browser.run("document.querySelector('#hosts button').click()")
+        self.browser.wait("return document.querySelectorAll('#hosts details').length === 1")
+        self.assertEqual(self.browser.run("return location.hash"), "#view=hosts&host=db1")
+        self.tree.client.delete("/b", recursive=True)
+        self.browser.wait("return document.querySelectorAll('#hosts tr').length === 3")
+        self.browser.run("document.querySelector('#hosts a').click()")
+        self.browser.wait(f"return {ROW}?.querySelector('.contenders')", "/a")
+        self.browser.run("history.back()")
+        self.browser.wait("return !$('hosts').hidden")
+
+
 class FilterTest(PageCase):
     def shows(self, *paths):
         self.browser.wait("return isSorted && JSON.stringify(items.map(row => row.path)) === arguments[0]",

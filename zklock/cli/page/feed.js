@@ -72,7 +72,7 @@ function connect() {
     schedule(true);
   });
   on("change", data => {
-    const isNew = data.removed.length > 0 || order.value !== "tree" || search.value ||
+    const isNew = $("view").value === "hosts" || data.removed.length > 0 || order.value !== "tree" || search.value ||
                   data.locks.some(lock => !locks.has(lock.path) || isFree(locks.get(lock.path)) !== isFree(lock));
     for (const lock of data.locks) store(lock);
     for (const path of data.removed) locks.delete(path);

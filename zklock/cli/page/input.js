@@ -19,6 +19,7 @@ function select(key, takesFocus = true) {
 
 // Shows the row of a lock, whatever hides it.
 function reveal(path) {
+  $("view").value = "locks";
   search.value = "";
   closed.clear();
   active = "l" + path;
@@ -69,7 +70,7 @@ document.addEventListener("keydown", event => {
     return;
   }
   if (event.target.id === "host") return;
-  if (event.target.closest?.("#filters") && event.key !== "/" && event.key !== "?") return;
+  if ((event.target.closest?.("#filters, #view") || $("view").value === "hosts") && event.key !== "/" && event.key !== "?") return;
   const row = rows.get(active), isOnButton = event.target.closest && event.target.closest("button");
   const actions = {
     ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The address of a view. The part behind "#" has what the viewer chose and the open locks, so back
 // and forward work, and a copied address shows the same to another viewer.
-const controls = {search, sort: order, past: $("span"), host: $("host"), held: $("held"), waited: $("waited"),
+const controls = {view: $("view"), search, sort: order, past: $("span"), host: $("host"), held: $("held"), waited: $("waited"),
                   deadlocks: $("dead"), free: $("free")};
 const valueOf = control => control.type === "checkbox" ? String(control.checked) : control.value;
 const defaults = Object.fromEntries(Object.entries(controls).map(([name, control]) => [name, valueOf(control)]));

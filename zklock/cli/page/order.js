@@ -107,14 +107,17 @@ setInterval(() => { if (isFiltered()) schedule(true); }, 1000);
 
 function draw() {
   isScheduled = false;
-  if (!isSorted) { isSorted = true; arrange(); }
+  const isByHost = $("view").value === "hosts";
+  tree.hidden = $("titles").hidden = isByHost;
+  $("hosts").hidden = !isByHost;
+  if (!isSorted) { isSorted = true; if (isByHost) showHosts(); else arrange(); }
   for (const path of changed) {
     const row = rows.get("l" + path);
     if (row) showLock(row);
   }
   changed.clear();
   showCounts();
-  showScope();
+  showScope(isByHost);
 }
 
 function schedule(sorts) {
@@ -144,7 +147,7 @@ function showCounts() {
 }
 
 // Says which part of the locks the rows are.
-function showScope() {
+function showScope(isByHost) {
   const all = number(beat?.locks ?? 0), words = search.value.trim();
   let text = "";
   if (isAnswered()) {
@@ -161,6 +164,7 @@ function showScope() {
   }
   show($("scope"), text);
   $("scope").hidden = text === "";
+  if (isByHost) return;  // showHosts() says whether it is empty
   const isWaiting = isCut() && queryOf() && !isAnswered();
   $("empty").hidden = items.length > 0;
   show($("empty"), isWaiting ? problem ? `No match among the ${number(beat.shown)} shown locks.` : "Searching." : words && beat ? `No lock of ${all} matches.` : "No lock.");
