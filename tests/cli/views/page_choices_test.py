@@ -8,7 +8,7 @@ import json
 import time
 
 import page_test
-from page_test import ESCAPE, ROW, PageCase
+from page_test import DOWN, ESCAPE, ROW, PageCase
 
 
 class LinkTest(PageCase):
@@ -95,6 +95,36 @@ class HostsTest(PageCase):
         self.browser.wait(f"return {ROW}?.querySelector('.contenders')", "/a")
         self.browser.run("history.back()")
         self.browser.wait("return !$('hosts').hidden")
+
+
+class CommandTest(PageCase):
+    def test_commands_are_copied_and_quoted(self):
+        self.browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
+                         "{value: {writeText: async text => { copied.push(text); }}, configurable: true})")
+        for path in ("/plain", "/it's $(x)"):
+            self.tree.contender(path, held_for=10)
+            self.browser.wait("return rows.has(`l${arguments[0]}`)", path)
+            row = "rows.get(`l${arguments[0]}`)"
+            self.browser.run(f"{row}.box.dispatchEvent(new PointerEvent('pointerover', {{bubbles: true}}))", path)
+            self.browser.run(f"for (const b of {row}.box.querySelectorAll('.actions button')) b.click()", path)
+        self.assertEqual(self.browser.run("return copied"), ["zklock ls /plain", "zklock release /plain",
+                         "zklock ls '/it'\\''s $(x)'", "zklock release '/it'\\''s $(x)'"])
+        self.assertEqual(self.browser.run("return opened.size"), 0)  # a click on a button opens no details
+        self.browser.keys(DOWN + "c")
+        self.browser.wait("return copied.length === 5 && $('said').textContent.startsWith('Copied: zklock ls ')")
+        self.browser.run("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")  # as without TLS
+        self.browser.keys("r")
+        self.browser.wait("return $('said').textContent.startsWith('zklock release ')")
+
+    def test_hover_says_the_time_and_rows_have_no_session(self):
+        self.tree.contender("/a", held_for=100)
+        self.tree.plant("/java", "_c_01234567-89ab-cdef-0123-456789abcdef-lock-")
+        self.appears("/java")
+        self.browser.run(f"{ROW}.dispatchEvent(new PointerEvent('pointerover', {{bubbles: true}}))", "/a")
+        self.browser.wait(f"return /^since .* \\d+:\\d\\d:\\d\\d$/.test({ROW}.querySelector('.since').title)", "/a")
+        self.assertEqual(self.text("/java", "holder"), "Curator")
+        self.browser.run(f"{ROW}.querySelector('.line').click()", "/java")
+        self.browser.wait(f"return {ROW}.querySelector('.contenders')?.textContent.includes('0x')", "/java")
 
 
 class FilterTest(PageCase):

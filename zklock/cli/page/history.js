@@ -100,7 +100,7 @@ function heldFor(span, since) {
   return earlier(span, since) + (most - least > ROUGH_MS ? `${duration(least)} to ${duration(most)}` : duration(most));
 }
 
-const dateText = ms => new Date(ms).toLocaleString([], {hour12: false, dateStyle: "medium", timeStyle: "medium"});
+const dateText = ms => ms === null ? "" : new Date(ms).toLocaleString([], {hour12: false, dateStyle: "medium", timeStyle: "medium"});
 
 function showPast(row) {
   if (!row.past || !remembers()) return;

@@ -45,9 +45,11 @@ function endSearch() {
   onChoice(true);
 }
 
+for (const name of ["pointerover", "focusin"])
+  tree.addEventListener(name, event => showActions(rows.get(event.target.closest(".row")?.key)));
 tree.addEventListener("click", event => {
   const box = event.target.closest(".row");
-  if (!box || event.target.closest(".detail")) return;
+  if (!box || event.target.closest(".detail, .actions")) return;
   select(box.key);
   toggle(rows.get(box.key));
 });
@@ -72,17 +74,19 @@ document.addEventListener("keydown", event => {
   if (event.target.id === "host") return;
   if ((event.target.closest?.("#filters, #view") || $("view").value === "hosts") && event.key !== "/" && event.key !== "?") return;
   const row = rows.get(active), isOnButton = event.target.closest && event.target.closest("button");
-  const actions = {
+  const keys = {
     ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
     PageDown: () => move(20), PageUp: () => move(-20), Home: () => move(-items.length), End: () => move(items.length),
     ArrowRight: () => row && toggle(row, true), ArrowLeft: () => row && toggle(row, false),
+    c: () => row && !row.isFolder && copyCommand(`zklock ls ${quoted(row.path)}`),
+    r: () => row && !row.isFolder && copyCommand(`zklock release ${quoted(row.path)}`),
     "/": () => search.focus(), t: () => sortBy("tree"), o: () => sortBy("oldest"), q: () => sortBy("queue"),
     "?": () => $("help").showModal(), Escape: endSearch,
   };
-  if (!isOnButton) actions.Enter = actions[" "] = () => row && toggle(row);
-  if (!Object.hasOwn(actions, event.key)) return;
+  if (!isOnButton) keys.Enter = keys[" "] = () => row && toggle(row);
+  if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
-  actions[event.key]();
+  keys[event.key]();
 });
 
 readLink();

@@ -39,8 +39,9 @@ function duration(ms) {
   return m ? two(m, "m", s % 60, "s") : `${s} s`;
 }
 
+// The session, the token and the znode are in the details only.
 function person(c) {
-  if (c.pid === null) return `${LIBRARIES[c.library] ?? c.library}, session ${c.session}`;
+  if (c.pid === null) return LIBRARIES[c.library] ?? c.library;
   const extra = [c.application, c.label].filter(Boolean).join("/");
   return `${c.host ?? "?"} pid ${c.pid}` + (extra ? ` (${extra})` : "");
 }

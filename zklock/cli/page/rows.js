@@ -64,6 +64,41 @@ function showLock(row) {
   showAges(row);
 }
 
+// The commands for a lock, as the viewer's shell needs them. One set of buttons serves all rows: that
+// of the row under the pointer, or with the focus.
+const quoted = text => /^[\w./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+const actions = makeActions();
+function makeActions() {
+  const box = element("span", "actions");
+  for (const command of ["ls", "release"]) {
+    const button = element("button", "", box);
+    button.type = "button";
+    button.textContent = command;
+    button.tabIndex = -1;
+    button.addEventListener("click", () => copyCommand(`zklock ${command} ${quoted(box.closest(".row").key.slice(1))}`));
+  }
+  return box;
+}
+
+async function copyCommand(text) {
+  const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+  show($("said"), copied ? `Copied: ${safe(text)}` : safe(text));
+  $("said").classList.add("shown");
+  clearTimeout(copyCommand.timer);
+  copyCommand.timer = setTimeout(() => $("said").classList.remove("shown"), copied ? 3000 : 20000);
+}
+
+// Gives the row what the pointer may want: times, and the buttons.
+function showActions(row) {
+  if (!row || row.isFolder) return;
+  const lock = lockAt(row.path) ?? freeLock(row.path), {since} = heldSince(lock);
+  row.cells.since.title = since === null ? "" : `since ${dateText(since)}`;
+  row.cells.wait.title = isFinite(lock.waitSince) ? `since ${dateText(lock.waitSince)}` : "";
+  if (actions.parentElement === row.cells.holder.parentElement) return;
+  for (const button of actions.children) button.title = button.ariaLabel = `Copy: zklock ${button.textContent} ${quoted(row.path)}`;
+  row.cells.holder.parentElement.append(actions);
+}
+
 // Says when the last hold of a free lock ended.
 function freeText(lock) {
   const last = lock.past.at(-1);
@@ -148,6 +183,7 @@ function showContenders(row, lock) {
       cell.textContent = safe(text ?? "");
       return cell;
     });
+    cells[3].title = dateText(from);
     row.ages.push([cells[3], from, prefix]);
   };
   for (const h of lock.holders)
