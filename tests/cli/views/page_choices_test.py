@@ -79,7 +79,7 @@ class HostsTest(PageCase):
         self.browser.wait(f"return {ROW}.querySelector('.count').textContent === '2'", "/a")
         self.browser.run("$('view').value = 'hosts'; $('view').dispatchEvent(new Event('change'))")
         heads = self.browser.wait("return [...document.querySelectorAll('#hosts summary')].map(head => head.textContent)")
-        self.assertEqual(heads, ["db1holds 2, waits for 1; 1 contender of other hosts waits for it", "db2holds 1, waits for 1; no contender of other hosts waits for it"])
+        self.assertEqual(heads, ["db1holds 2, waits for 1; 1 contender of other hosts waits for what it holds", "db2holds 1, waits for 1"])
         self.browser.run("document.querySelector('#hosts summary').click()")
         self.browser.wait("return document.querySelector('#hosts table')")
         self.assertEqual(self.lines("db1"), [["holds", "api", "/b", "reader", ""], ["holds", "billing", "/a", "mutex", "2"],

@@ -260,17 +260,47 @@ class PageTest(PageCase):
             for selector in (".row .holder", ".row .name", ".folder .name", "#counts", "#link", ".row .since"):
                 self.assertGreaterEqual(contrast(self.browser, selector), 4.5, f"{scheme}: {selector}")
             self.picture(f"live_page_{scheme}.png")
-        self.browser.devtools("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
+        self.browser.devtools("Emulation.setDeviceMetricsOverride", width=320, height=844, deviceScaleFactor=2, mobile=True)
         try:
-            self.browser.wait("return innerWidth === 390")
+            self.browser.wait("return innerWidth === 320")
             width = self.browser.run("return document.documentElement.scrollWidth")
             self.picture("live_page_phone.png")
-            self.assertLessEqual(width, 390)
+            self.assertLessEqual(width, 320)
+            note = self.browser.run(f"return {ROW}.querySelector('.note').getBoundingClientRect().toJSON()", "/jobs/nightly-3")
+            self.assertTrue(note["width"] > 40 and note["height"] > 10, note)
             height = self.browser.run(f"return {ROW}.querySelector('.line').offsetHeight", "/jobs/nightly-3")
             self.assertGreaterEqual(height, 44)
         finally:
             self.browser.devtools("Emulation.clearDeviceMetricsOverride")
             self.browser.devtools("Emulation.setEmulatedMedia", features=[])
+
+    def test_positions_are_those_in_the_folder(self):
+        for path in ("/a/x", "/a/y", "/b", "/c/d/z"):
+            self.tree.contender(path)
+            self.appears(path)
+        positions = "return items.map(row => ['level', 'posinset', 'setsize'].map(name => Number(row.box.getAttribute(`aria-${name}`))))"
+        self.assertEqual(self.browser.run(positions), [[1, 1, 3], [2, 1, 2], [2, 2, 2], [1, 2, 3], [1, 3, 3], [2, 1, 1], [3, 1, 1]])
+        self.browser.keys("o")
+        self.browser.wait("return isSorted && items.length === 4")
+        self.assertEqual(self.browser.run(positions), [[1, i, 4] for i in range(1, 5)])
+
+    def test_nothing_moves_and_forced_colours_show_the_marks(self):
+        self.tree.contender("/a", held_for=7000)
+        self.tree.contender("/a")
+        self.appears("/a")
+        self.browser.wait(f"return {ROW}.querySelector('.bar i')", "/a")
+        self.browser.devtools("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+        try:
+            self.picture("live_page_forced.png")
+            for part in (".bar i", ".dot"):
+                back = self.browser.run(f"return getComputedStyle({ROW}.querySelector(arguments[1])).backgroundColor", "/a", part)
+                canvas = self.browser.run("return getComputedStyle(document.body).backgroundColor")
+                self.assertNotEqual(back, canvas, part)
+            mark = self.browser.run(f"return getComputedStyle({ROW}.querySelector('.since'), '::before').content", "/a")
+            self.assertEqual(mark, '"!! "')
+        finally:
+            self.browser.devtools("Emulation.setEmulatedMedia", features=[])
+        self.assertEqual(self.browser.run("return document.getAnimations().length"), 0)
 
     def test_thousand_locks_are_smooth(self):
         """A change costs the work of one row, not of a thousand. So a frame has little to do."""

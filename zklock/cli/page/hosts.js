@@ -25,8 +25,8 @@ function byHost() {
 }
 
 function hostSummary({holds, waits, blocked}) {
-  const others = `${blocked ? number(blocked) : "no"} contender${blocked > 1 ? "s" : ""} of other hosts wait${blocked > 1 ? "" : "s"} for it`;
-  return `holds ${number(holds.length)}, waits for ${number(waits.length)}; ${others}`;
+  const parts = [holds.length && `holds ${number(holds.length)}`, waits.length && `waits for ${number(waits.length)}`].filter(Boolean).join(", ");
+  return parts + (blocked ? `; ${number(blocked)} contender${blocked > 1 ? "s" : ""} of other hosts wait${blocked > 1 ? "" : "s"} for what it holds` : "");
 }
 
 function showHosts() {

@@ -41,4 +41,5 @@ function readLink() {
   schedule(true);
 }
 
+if (innerWidth <= 640) $("filters").open = false;
 addEventListener("popstate", readLink);

@@ -57,6 +57,19 @@ function plan() {
   return list;
 }
 
+// Sets the position of each item among the items of its folder, and their number, for a screen reader.
+function setPositions(list) {
+  const open = [];  // by depth: the items of the folder up to here
+  const close = depth => { while (open.length > depth) { const all = open.pop(); for (const item of all) item.size = all.length; } };
+  for (const item of list) {
+    close(item.depth + 1);
+    while (open.length <= item.depth) open.push([]);
+    open[item.depth].push(item);
+    item.position = open[item.depth].length;
+  }
+  close(0);
+}
+
 // Whether one of the first `count` folders is closed. A search opens all.
 function isHidden(base, stack, count) {
   if (closed.size === 0 || search.value) return false;
@@ -65,9 +78,15 @@ function isHidden(base, stack, count) {
   return false;
 }
 
+function setAria(row, name, value) {
+  if (row[name] !== value) row.box.setAttribute(`aria-${name}`, row[name] = value);
+}
+
 function arrange() {
   const hadFocus = tree.contains(document.activeElement);
-  const planned = plan(), keys = new Set(planned.map(item => item.key));
+  const planned = plan();
+  setPositions(planned);
+  const keys = new Set(planned.map(item => item.key));
   const before = items.findIndex(row => row.key === active);
   items = planned.map(item => {
     const row = rows.get(item.key) ?? makeRow(item.key);
@@ -76,6 +95,8 @@ function arrange() {
       row.cells.name.style.paddingLeft = `${item.depth * 16}px`;
       row.box.setAttribute("aria-level", String(item.depth + 1));
     }
+    setAria(row, "posinset", item.position);
+    setAria(row, "setsize", item.size);
     show(row.cells.name, safe(item.text));
     row.cells.name.title = safe(row.path);
     if (row.isFolder) {
