@@ -8,7 +8,7 @@
 #
 # - --runs N: inputs for each target; default 10000000, and 200000 for the engine
 # - --seconds N: ends each target after this time, if that is earlier
-# - --keep: adds new inputs to corpus/TARGET, merged and minimized
+# - --keep: adds new inputs to corpus/TARGET.tar.xz, merged and minimized
 # - TARGET: node_name queue node_data path hosts arguments command_line acquire engine; default: all
 #
 # Ends with a table. An input that breaks a promise is stored as build/fuzz/found/TARGET-crash-...,
@@ -57,7 +57,7 @@ trap 'rm -rf -- "$work"' EXIT
 failed=0
 table=$(printf '%-10s %12s %10s %8s   %s' target runs runs/s corpus verdict)
 for target in "${targets[@]}"; do
-  corpus=tests/fuzz/corpus/$target
+  corpus=build/fuzz/tests/fuzz/corpus/$target  # unpacked by the build
   longest=128 wanted=${runs:-10000000}
   if [[ $target == engine ]]; then
     longest=512 wanted=${runs:-200000}
@@ -78,7 +78,7 @@ for target in "${targets[@]}"; do
     mkdir "$work/merged"
     "$program" -merge=1 -max_len="$longest" "$work/merged" "$corpus" "$work/$target" \
       >"build/fuzz/$target.merge.log" 2>&1
-    find "$work/merged" -type f -exec cp -t "$corpus" {} +
+    find "$work/merged" -type f -exec tests/fuzz/add_inputs.sh "$target" {} +
     rm -r "$work/merged"
   fi
   table+=$'\n'$(printf '%-10s %12s %10s %8s   %s' "$target" "${done_runs:--}" "${rate:--}" \
