@@ -37,6 +37,18 @@ bool is_remembered(const Explored& from, const Input& input) {
          awaits(from.fsm, input.name);
 }
 
+/// Returns for example "ended (remove_node, fail)": the state, and the kinds of the effects.
+std::string state_after(State state, const AcquireEffects& effects) {
+  std::string text(to_string(state));
+  for (const AcquireEffect& effect : effects) {
+    text += &effect == &effects.front() ? " (" : ", ";
+    text += to_string(effect.kind);
+    if (!effect.sibling.empty()) text += " and its marker";
+    if (effect.reads_first) text += " if own";
+  }
+  return effects.empty() ? text : text + ")";
+}
+
 /// Returns the machine after the input.
 Explored after(const Explored& from, const Input& input, Transitions& made) {
   Explored next = from;
@@ -45,7 +57,7 @@ Explored after(const Explored& from, const Input& input, Transitions& made) {
   const State now = next.fsm.state();
   const std::string status = status_after(from, input);
   if (now != before || !effects.empty()) {
-    made.insert({std::string(to_string(before)), input.name, std::string(to_string(now)),
+    made.insert({std::string(to_string(before)), input.name, state_after(now, effects),
                  status.empty() ? "" : status + fact_of(from)});
     if (input.name != "withdraw") {
       next.replies.clear();
@@ -204,7 +216,9 @@ std::string page_of(const Transitions& made) {
       "has "
       "said so.\n"
       "- `refused` are all statuses of `StatusSort::refused` but `no_auth`, and `closed` includes "
-      "`auth_failed`.\n\n"
+      "`auth_failed`.\n"
+      "- `ended (remove_node, fail)`: the next state, and the kinds of the effects in their order. "
+      "The policy, the other children and the lease\n  decide between several next states.\n\n"
       "| state | input | contender | status | next state |\n|---|---|---|---|---|\n";
   for (const auto& [key, nexts] : next_of) {
     Rows rows;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -289,7 +290,9 @@ std::set<std::string> known_pairs() {
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("| ")) continue;
     const std::string state = line.substr(2, line.find(" |") - 2);
-    std::istringstream next(line.substr(line.rfind("| ", line.size() - 2) + 2));
+    static const std::regex kEffects(" \\([^)]*\\)");
+    const std::string cell = line.substr(line.rfind("| ", line.size() - 2) + 2);
+    std::istringstream next(std::regex_replace(cell, kEffects, ""));
     for (std::string name; next >> name && name != "|";) {
       if (name.ends_with(',')) name.pop_back();
       pairs.insert(state + " -> " + name);
