@@ -3,10 +3,7 @@
 
 #include <array>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,10 +24,6 @@ enum class Event {
   withdrawn,
   closed,
 };
-constexpr std::array kEvents{Event::wanted,    Event::granted,   Event::failed,
-                             Event::refused,   Event::due,       Event::lost,
-                             Event::finished,  Event::broke_off, Event::interrupted,
-                             Event::withdrawn, Event::closed};
 
 ElectionEffects feed(ElectionFsm& fsm, Event event, ElectionFsm::Attempt attempt) {
   switch (event) {
@@ -75,88 +68,6 @@ constexpr std::array kStates{CandidateState::idle,        CandidateState::conten
                              CandidateState::ending,      CandidateState::closing,
                              CandidateState::failed,      CandidateState::closed};
 
-struct Then {
-  CandidateState state;
-  ElectionEffects effects;
-};
-
-// Returns the row of the table in the header, or nothing if the table has no such row.
-std::optional<Then> expected(CandidateState state, Event event, bool again) {
-  const CandidateState after = again ? CandidateState::contending : CandidateState::idle;
-  const CandidateState after_failure = again ? CandidateState::backing_off : CandidateState::idle;
-  const auto plus = [&](ElectionEffects effects, ElectionEffect last) {
-    if (again) effects.push_back(last);
-    return effects;
-  };
-  const std::map<std::pair<CandidateState, Event>, Then> table{
-      {{CandidateState::idle, Event::wanted},
-       {CandidateState::contending, {ElectionEffect::contend}}},
-      {{CandidateState::idle, Event::closed}, {CandidateState::closed, {}}},
-      {{CandidateState::contending, Event::granted},
-       {CandidateState::leading, {ElectionEffect::begin}}},
-      {{CandidateState::contending, Event::failed},
-       {CandidateState::backing_off, {ElectionEffect::pause}}},
-      {{CandidateState::contending, Event::refused}, {CandidateState::failed, {}}},
-      {{CandidateState::contending, Event::withdrawn},
-       {CandidateState::idle, {ElectionEffect::cancel}}},
-      {{CandidateState::contending, Event::closed},
-       {CandidateState::closed, {ElectionEffect::cancel}}},
-      {{CandidateState::backing_off, Event::due},
-       {CandidateState::contending, {ElectionEffect::contend}}},
-      {{CandidateState::backing_off, Event::withdrawn}, {CandidateState::idle, {}}},
-      {{CandidateState::backing_off, Event::closed}, {CandidateState::closed, {}}},
-      {{CandidateState::leading, Event::lost}, {CandidateState::ending, {ElectionEffect::stop}}},
-      {{CandidateState::leading, Event::interrupted},
-       {CandidateState::ending, {ElectionEffect::stop}}},
-      {{CandidateState::leading, Event::withdrawn},
-       {CandidateState::ending, {ElectionEffect::stop}}},
-      {{CandidateState::leading, Event::closed}, {CandidateState::closing, {ElectionEffect::stop}}},
-      {{CandidateState::leading, Event::finished},
-       {after, plus({ElectionEffect::stop, ElectionEffect::release}, ElectionEffect::contend)}},
-      {{CandidateState::leading, Event::broke_off},
-       {after_failure,
-        plus({ElectionEffect::stop, ElectionEffect::release}, ElectionEffect::pause)}},
-      {{CandidateState::ending, Event::broke_off},
-       {after_failure, plus({ElectionEffect::release}, ElectionEffect::pause)}},
-      {{CandidateState::closing, Event::broke_off},
-       {CandidateState::closed, {ElectionEffect::release}}},
-      {{CandidateState::ending, Event::closed}, {CandidateState::closing, {}}},
-      {{CandidateState::ending, Event::finished},
-       {after, plus({ElectionEffect::release}, ElectionEffect::contend)}},
-      {{CandidateState::closing, Event::finished},
-       {CandidateState::closed, {ElectionEffect::release}}},
-      {{CandidateState::failed, Event::wanted},
-       {CandidateState::contending, {ElectionEffect::contend}}},
-      {{CandidateState::failed, Event::withdrawn}, {CandidateState::idle, {}}},
-      {{CandidateState::failed, Event::closed}, {CandidateState::closed, {}}},
-  };
-  const auto found = table.find({state, event});
-  if (found == table.end()) return std::nullopt;
-  return found->second;
-}
-
-TEST(ElectionFsm, EveryEventInEveryState_FollowsTheTable) {
-  for (const bool again : {true, false}) {
-    for (const CandidateState state : kStates) {
-      for (const Event event : kEvents) {
-        SCOPED_TRACE(std::to_string(static_cast<int>(state)) + " " +
-                     std::to_string(static_cast<int>(event)) + (again ? " again" : " once"));
-        ElectionFsm fsm = in_state(state, again);
-        const auto attempt = fsm.attempt();
-        const ElectionEffects effects = feed(fsm, event);
-        const auto then = expected(state, event, again);
-        const ElectionEffects nothing = event == Event::granted
-                                            ? ElectionEffects{ElectionEffect::release_late}
-                                            : ElectionEffects{};
-        EXPECT_EQ(fsm.state(), then ? then->state : state);
-        EXPECT_EQ(effects, then ? then->effects : nothing);
-        const bool asks = !effects.empty() && effects.back() == ElectionEffect::contend;
-        EXPECT_EQ(fsm.attempt(), attempt + (asks ? 1 : 0));
-      }
-    }
-  }
-}
-
 TEST(ElectionFsm, EventOfAnEarlierAttempt_HasNoEffect) {
   for (const CandidateState state : kStates) {
     for (const Event event : {Event::granted, Event::failed, Event::refused, Event::due,
@@ -188,15 +99,6 @@ TEST(ElectionFsm, LostBeforeItsTurn_ContendsOnceMore) {
             (ElectionEffects{ElectionEffect::stop, ElectionEffect::release}));
 }
 
-TEST(ElectionFsm, InterruptedBeforeItsTurn_ContendsOnceMore) {
-  ElectionFsm fsm(false);
-  fsm.contend();
-  fsm.on_granted(fsm.attempt());
-  fsm.interrupt();
-  EXPECT_EQ(fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
-            (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
-}
-
 TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
   ElectionFsm fsm(true);
   fsm.contend();
@@ -204,15 +106,6 @@ TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
   fsm.withdraw();
   EXPECT_EQ(fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
             (ElectionEffects{ElectionEffect::release}));
-}
-
-TEST(ElectionFsm, Interrupted_LeadsUntilFinished) {
-  ElectionFsm fsm = in_state(CandidateState::leading, true);
-  EXPECT_EQ(fsm.interrupt(), ElectionEffects{ElectionEffect::stop});
-  EXPECT_TRUE(fsm.interrupt().empty());
-  EXPECT_TRUE(fsm.on_lost(fsm.attempt()).empty());
-  EXPECT_EQ(fsm.on_finished(fsm.attempt()),
-            (ElectionEffects{ElectionEffect::release, ElectionEffect::contend}));
 }
 
 TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {

@@ -71,6 +71,7 @@ class Column {
 struct Row {
   std::string condition;
   Names next;
+  std::string effects;
 };
 
 /// Consecutive rows with equal states and inputs.
@@ -125,6 +126,7 @@ class Reader {
     input_ = column("input");
     condition_ = column("status, condition");
     next_ = column("next");
+    effects_ = column("effects");
     is_table_ = std::max({state_, input_, next_}) < header.size();
   }
 
@@ -141,6 +143,7 @@ class Reader {
     if (block_.rows.empty()) return;
     block_.rows.back().next = nexts_.names();
     if (condition_ < cells.size()) block_.rows.back().condition += ' ' + cells[condition_];
+    if (effects_ < cells.size()) block_.rows.back().effects += ' ' + cells[effects_];
   }
 
   void finish_block() {
@@ -158,6 +161,7 @@ class Reader {
   std::size_t input_ = 0;
   std::size_t condition_ = 0;
   std::size_t next_ = 0;
+  std::size_t effects_ = 0;
   Column states_;
   Column inputs_;
   Column nexts_;
@@ -175,12 +179,7 @@ std::map<Transition, std::string> next_states(const Transitions& transitions) {
   return result;
 }
 
-}  // namespace
-
-Statuses no_statuses(const std::string& /*input*/) {
-  return {};
-}
-
+/// Returns the transitions that the text of a header states.
 Transitions parse(const std::string& text, const StatusesOf& statuses_of) {
   Transitions result;
   for (const Block& block : Reader().read(text)) {
@@ -190,9 +189,11 @@ Transitions parse(const std::string& text, const StatusesOf& statuses_of) {
         Statuses left = all;
         for (const Row& row : block.rows) {
           const Statuses own = all.empty() ? Statuses{""} : take_statuses(row, left);
+          const std::string effects = trimmed(row.effects);
           for (const std::string& next : row.next) {
             for (const std::string& status : own) {
-              result.insert({state, input, next == "the same" ? state : next, status});
+              const std::string& after = next == "the same" ? state : next;
+              result.insert({state, input, with_effects(after, effects), status});
             }
           }
         }
@@ -200,6 +201,16 @@ Transitions parse(const std::string& text, const StatusesOf& statuses_of) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+std::string with_effects(const std::string& state, const std::string& effects) {
+  return effects.empty() ? state : state + " (" + effects + ")";
+}
+
+Statuses no_statuses(const std::string& /*input*/) {
+  return {};
 }
 
 Transitions transitions_of(const std::string& header, const StatusesOf& statuses_of) {

@@ -37,12 +37,14 @@ Statuses no_statuses(const std::string& input);
 ///
 /// If the input has statuses, the cell below "status, condition" lists those of the row, separated
 /// by "/". "any other" means all that the rows above it have left. A status that is not left is an
-/// error. The conditions of events are not read.
+/// error. The conditions of events are not read. If the table has a column "effects", each next state
+/// has those of its row: see with_effects().
 ///
 /// `header`: its path below the folder of the sources.
 Transitions transitions_of(const std::string& header, const StatusesOf& statuses_of = no_statuses);
-/// Returns the transitions that the text of a header states.
-Transitions parse(const std::string& text, const StatusesOf& statuses_of = no_statuses);
+
+/// Returns for example "leading (begin)"; only the state if there are no effects.
+std::string with_effects(const std::string& state, const std::string& effects);
 
 /// Returns where the two sets differ: a line for each state and input, with the statuses and both
 /// sets of next states. Empty if they do not differ.

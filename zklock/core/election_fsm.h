@@ -27,10 +27,15 @@ namespace zklock::core {
 /// |             | close                        |                | closed      |                  |
 /// | leading     | on_lost, interrupt, withdraw |                | ending      | stop             |
 /// |             | close                        |                | closing     | stop             |
-/// | leading,    | on_finished                  | with error (1) | backing_off | release, pause   |
-/// | ending      |                              | will_contend() | contending  | release, contend |
+/// |             | on_finished                  | with error (1) | backing_off | stop, release,   |
+/// |             |                              |                |             | pause            |
+/// |             |                              | will_contend() | contending  | stop, release,   |
+/// |             |                              |                |             | contend          |
+/// |             |                              | otherwise      | idle        | stop, release    |
+/// | ending      | on_finished                  | with error (1) | backing_off | release, pause   |
+/// |             |                              | will_contend() | contending  | release, contend |
 /// |             |                              | otherwise      | idle        | release          |
-/// | ending      | close                        |                | closing     |                  |
+/// |             | close                        |                | closing     |                  |
 /// | closing     | on_finished                  |                | closed      | release          |
 /// | failed      | contend                      |                | contending  | contend          |
 /// |             | withdraw                     |                | idle        |                  |
@@ -45,10 +50,9 @@ namespace zklock::core {
 ///
 /// (1) will_contend() is true, and the leader's function threw (LeaderEnd::threw).
 ///
-/// If on_finished comes in leading, the effect `stop` precedes the others. While leading and
-/// ending, contend() and withdraw() decide whether the candidate will contend afterwards; the last
-/// call counts. Without such a call, it will contend if the leader's function was not run
-/// (LeaderEnd::not_run), or if `again` of the constructor is true.
+/// While leading and ending, contend() and withdraw() decide whether the candidate will contend
+/// afterwards; the last call counts. Without such a call, it will contend if the leader's function
+/// was not run (LeaderEnd::not_run), or if `again` of the constructor is true.
 ///
 /// Every attempt to be elected has a number, and its leadership has that number too. The table is
 /// for the last attempt. Inputs of an earlier attempt change nothing, in every state. A late grant
