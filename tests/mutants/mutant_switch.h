@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <type_traits>
 
 #include <sys/mman.h>
 
@@ -36,7 +35,8 @@ inline std::atomic<bool>* const reached = map_reached();
 
 /// Returns whether this mutant is active. Notes that its function was reached.
 constexpr bool is_active(int mutant) {
-  if (std::is_constant_evaluated()) return false;
+  // CMake compiles its checks without -std=c++20, so std::is_constant_evaluated() is missing there.
+  if (__builtin_is_constant_evaluated()) return false;
   if (reached != nullptr) reached[mutant].store(true, std::memory_order_relaxed);
   return mutant == active;
 }
