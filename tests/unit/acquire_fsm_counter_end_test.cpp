@@ -15,14 +15,11 @@ namespace {
 const std::string kOwn = node(5);
 const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
-TEST(AcquireCounterEnd, LastUsableNumber_IsGranted) {
-  Steps steps = steps_in(State::enqueuing);
-  steps.created(kFirstUnusableSequence.value - 1);
-  EXPECT_EQ(steps.counted(1), "grant @a");
-}
-
 TEST(AcquireCounterEnd, NumberUnusable_RemovesNodeAndParent) {
   using Limits = std::numeric_limits<std::int32_t>;
+  Steps last = steps_in(State::enqueuing);
+  last.created(kFirstUnusableSequence.value - 1);
+  EXPECT_EQ(last.counted(1), "grant @a") << "the last usable number";
   for (const std::int32_t number :
        {kFirstUnusableSequence.value, Limits::max(), Limits::min(), -1}) {
     Steps steps = steps_in(State::enqueuing);
@@ -30,7 +27,7 @@ TEST(AcquireCounterEnd, NumberUnusable_RemovesNodeAndParent) {
     EXPECT_EQ(steps.counted(1), "remove_node " + node(number) + " @a, remove_path") << number;
     EXPECT_EQ(steps.state(), State::removing_path);
     EXPECT_FALSE(steps.fsm().node().exists());
-    EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
+    EXPECT_EQ(steps.done(Status::ok), "create id1.2");
     steps.created(0);
     EXPECT_EQ(steps.counted(1), "grant @a");
   }
@@ -53,7 +50,7 @@ TEST(AcquireCounterEnd, CounterHasStuck_ContenderWaitsWithoutANode) {
   EXPECT_FALSE(steps.fsm().node().exists());
   EXPECT_EQ(steps.resume(), "list");
   EXPECT_EQ(steps.drained({}, {last}), "remove_path");
-  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
+  EXPECT_EQ(steps.done(Status::ok), "create id1.2");
 }
 
 TEST(AcquireCounterEnd, CounterEndedBefore_CreatesNoNode) {
@@ -68,34 +65,9 @@ TEST(AcquireCounterEnd, CounterEndedBefore_CreatesNoNode) {
   }
 }
 
-TEST(AcquireCounterEnd, PathRecreatedByOthers_Enqueues) {
-  Steps counter_restarted;
-  counter_restarted.start(true);
-  EXPECT_EQ(counter_restarted.drained({node(0)}, {1}), "create id1.1");
-  Steps path_deleted;
-  path_deleted.start(true);
-  EXPECT_EQ(path_deleted.listed(Status::no_node), "create id1.1");
-}
-
-TEST(AcquireCounterEnd, SingleAttemptAtTheEnd_IsRefused) {
-  Steps steps({.wait = false});
-  steps.start(true);
-  EXPECT_EQ(steps.drained({node(7)}), "");
-  EXPECT_TRUE(steps.fsm().has_ended());
-}
-
-TEST(AcquireCounterEnd, OnlyOrphanedMarkersLeft_EnqueuesToClearThem) {
-  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
-  Steps steps;
-  steps.start(true);
-  EXPECT_EQ(steps.drained({left, node(7)}), "pause");
-  EXPECT_EQ(steps.resume(), "list");
-  EXPECT_EQ(steps.drained({left}), "create id1.1");
-}
-
 TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
   Steps steps = steps_in(State::removing_path);
-  EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
+  EXPECT_EQ(steps.done(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
   EXPECT_TRUE(steps.fsm().has_ended());
 }
@@ -103,18 +75,18 @@ TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
 TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
   const std::string count(kCountNode);
   Steps steps = steps_in(State::removing_path);
-  EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
+  EXPECT_EQ(steps.done(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({count, node(7)}), "pause");
   EXPECT_EQ(steps.resume(), "list");
   EXPECT_EQ(steps.drained({count}), "remove_path count");
-  EXPECT_EQ(steps.parent_removed(Status::bad_version), "list") << "it was set meanwhile";
+  EXPECT_EQ(steps.done(Status::bad_version), "list") << "it was set meanwhile";
   EXPECT_EQ(steps.drained({count}), "remove_path count");
-  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
+  EXPECT_EQ(steps.done(Status::ok), "create id1.2");
 }
 
 TEST(AcquireCounterEnd, SharedCountAndAnotherChild_NamesTheOther) {
   Steps steps = steps_in(State::removing_path);
-  steps.parent_removed(Status::not_empty);
+  steps.done(Status::not_empty);
   EXPECT_EQ(steps.drained({std::string(kCountNode), "zone"}), exhausted("zone"));
 }
 
@@ -126,7 +98,7 @@ TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
     steps.created(kFirstUnusableSequence.value);
     effects = steps.counted(1);
     if (steps.fsm().has_ended()) break;
-    steps.parent_removed(Status::ok);
+    steps.done(Status::ok);
   }
   EXPECT_EQ(removed, 16);
   EXPECT_EQ(effects, "remove_node " + node(kFirstUnusableSequence.value) + " @a, " +
@@ -153,12 +125,6 @@ TEST(AcquireCounterEnd, NextNameIsFreeAgain_Enqueues) {
     steps.created(6);
     EXPECT_EQ(steps.counted(1), "grant @a");
   }
-}
-
-TEST(AcquireCounterEnd, OtherPrefixHasTheNextNumber_Enqueues) {
-  Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.answer(Status::node_exists), "list");
-  EXPECT_EQ(steps.drained({QueueRule::writer().prefix() + "0000000004"}, {4}), "create id1.2");
 }
 
 TEST(AcquireCounterEnd, MoveTargetNameTaken_QueuesAtTheGateAgain) {
@@ -209,22 +175,11 @@ TEST(AcquireCounterEnd, MarkerAtTheCounterEnd_IsClearedAfterTheDelay) {
         EXPECT_EQ(steps.listed({left, last}), "delay") << "no number is put there";
       }
       EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
-      EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+      EXPECT_EQ(steps.done(Status::ok), "list @a");
       EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_path");
-      EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.2");
+      EXPECT_EQ(steps.done(Status::ok), "create id1.2");
     }
   }
-}
-
-TEST(AcquireCounterEnd, MarkerAtTheGateCounterEnd_IsAwaited) {
-  const auto gate = QueueRule::weighted(5, 100);
-  const std::string last = ZnodeName::make(gate.prefix(), kFirstUnusableSequence).text;
-  Steps steps({.gate = gate});
-  steps.start();
-  steps.created_as(last);
-  EXPECT_EQ(steps.counted(2), "list @a");
-  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
-  EXPECT_EQ(steps.listed({left, last}), "delay");
 }
 
 TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
@@ -234,7 +189,7 @@ TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {
   steps.created(kFirstUnusableSequence.value);
   EXPECT_EQ(steps.counted(3), "list @a");
   EXPECT_EQ(steps.listed({left, node(5), last}), "remove_node " + last + " @a, remove_path");
-  EXPECT_EQ(steps.parent_removed(Status::not_empty), "list");
+  EXPECT_EQ(steps.done(Status::not_empty), "list");
   EXPECT_EQ(steps.drained({left, node(5)}), "pause");
 }
 

@@ -27,14 +27,6 @@ AcquireFsm listing_fsm(AcquireFsm::Policy policy = {}) {
   return fsm;
 }
 
-// The last change of the children was the create of the contender's znode. So the only child is its
-// own znode.
-TEST(AcquireFsmParent, NoChangeSinceCreate_IsGrantedByTheCount) {
-  AcquireFsm alone = created();
-  EXPECT_EQ(describe(alone.on_counted({Status::ok, kSessionA, {kTokenOfCreate}, 1}, true)),
-            "grant @a");
-}
-
 // A child was deleted since. It can have been a predecessor or the contender's znode.
 TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
   for (const FencingToken last : {kOlder, kYounger}) {
@@ -43,12 +35,6 @@ TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
     EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, Children{node(4)}, ""}, true)),
               "create id1.2");
   }
-}
-
-TEST(AcquireFsmParent, ParentOlderThanNode_IsGranted) {
-  AcquireFsm first = listing_fsm();
-  EXPECT_EQ(describe(first.on_listed({Status::ok, kOlder, Children{node(5)}, ""}, true)),
-            "grant @a");
 }
 
 TEST(AcquireFsmParent, ParentNewerThanNode_NodeCountsAsDeleted) {

@@ -40,10 +40,8 @@ Steps enqueuing(AcquireFsm::Policy policy = kTwo) {
   return steps;
 }
 
-Steps listing(AcquireFsm::Policy policy = kTwo) {
-  Steps steps = enqueuing(std::move(policy));
-  EXPECT_EQ(steps.listed(Status::unknown), "list @a");
-  return steps;
+Steps listing() {
+  return listing_as(kOwn, kTwo);
 }
 
 /// Waits behind one contender. The count is three.
@@ -79,25 +77,17 @@ TEST(PermitCount, OtherThanDecimalNumber_IsNotParsed) {
 
 // ---- the first round ----------------------------------------------------------------------------
 
-TEST(AcquireCount, PermitsFree_IsGrantedInOneRound) {
+// The contender ahead has two permits, and this contender wants two.
+TEST(AcquireCount, CountDecides_TheVerdict) {
+  const std::string wait = "watch " + kBefore + " @a, " + kWatchCount;
   EXPECT_EQ(enqueuing().listed(kAlone, says("2")), "grant @a");
-  EXPECT_EQ(enqueuing().listed(kQueue, says("4")), "grant @a");
-}
-
-TEST(AcquireCount, AloneWithTooFewPermits_WatchesTheCount) {
   for (const char* few : {"0", "1"}) {
-    Steps steps = enqueuing();
-    EXPECT_EQ(steps.listed({kOwn}, says(few)), kWatchCount) << "regardless of its own count";
-    EXPECT_EQ(steps.state(), State::arming);
+    EXPECT_EQ(enqueuing().listed(kAlone, says(few)), kWatchCount) << "despite its own count";
   }
-  // A reply to a count of the children says nothing about the permits.
-  Steps counted = enqueuing();
-  EXPECT_EQ(counted.counted(1), "list @a");
-}
-
-TEST(AcquireCount, CountExists_OverridesTheInitialCount) {
-  EXPECT_EQ(enqueuing().listed(kQueue, says("3")), "watch " + kBefore + " @a, " + kWatchCount);
+  EXPECT_EQ(enqueuing().listed(kQueue, says("3")), wait) << "despite its own count";
+  EXPECT_EQ(enqueuing().listed(kQueue, says("4")), "grant @a");
   EXPECT_EQ(enqueuing().listed(kQueue, says("5")), "grant @a");
+  EXPECT_EQ(enqueuing().counted(1), "list @a") << "a count of the children says nothing";
 }
 
 TEST(AcquireCount, UnusableFirstList_ListsAgain) {
@@ -110,28 +100,16 @@ TEST(AcquireCount, UnusableFirstList_ListsAgain) {
   EXPECT_EQ(early.created_as(kOwn), "list @a");
 }
 
-TEST(AcquireCount, CreateFails_RecoversWithoutTheCount) {
-  Steps no_parent(kTwo);
-  no_parent.start();
-  no_parent.created(Status::no_node);
-  EXPECT_EQ(no_parent.listed(Status::no_node), "create_parents");
-  EXPECT_EQ(no_parent.parents_created(Status::ok), "create id1.2");
+TEST(AcquireCount, CreateReplyLost_RecoversWithoutTheCount) {
   Steps lost(kTwo);
   lost.start();
   lost.created(Status::unknown);
   EXPECT_EQ(lost.listed(Status::unknown), "check_path @a");
-  EXPECT_EQ(lost.checked(Status::ok), "list @a");
+  EXPECT_EQ(lost.done(Status::ok), "list @a");
   EXPECT_EQ(lost.listed(kAlone, count_failed(Status::no_auth)), "inspect " + kOwn + " @a")
       << "the owner of a node does not depend on the count";
   EXPECT_EQ(lost.inspected(data_of("id1.1")), "list @a");
   EXPECT_EQ(lost.listed(kAlone, says("2")), "grant @a");
-}
-
-TEST(AcquireCount, WithdrawnWhileEnqueuing_RemovesNode) {
-  Steps steps = enqueuing();
-  EXPECT_EQ(steps.withdraw(), "drop_unsent");
-  EXPECT_EQ(steps.listed(kAlone, says("4")), kRemoveOwn);
-  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 // ---- a missing count ---------------------------------------------------------------------------
@@ -140,45 +118,20 @@ TEST(AcquireCount, CountMissing_SeedsTheCount) {
   EXPECT_EQ(enqueuing().listed(kAlone, count_failed(Status::no_node)), "create_count 4 @a");
   for (const Status status : {Status::ok, Status::node_exists, Status::no_node}) {
     Steps steps = creating_count();
-    EXPECT_EQ(steps.count_created(status), "list @a") << core::to_string(status);
+    EXPECT_EQ(steps.done(status), "list @a") << core::to_string(status);
   }
   Steps loser = creating_count();
-  loser.count_created(Status::node_exists);
+  loser.done(Status::node_exists);
   EXPECT_EQ(loser.listed(kAlone, says("1")), kWatchCount) << "the winner's number counts";
-}
-
-TEST(AcquireCount, SeedOutcomeUnknown_SeedsAgain) {
-  Steps steps = creating_count();
-  EXPECT_EQ(steps.count_created(Status::unknown), "create_count 4 @a");
-  EXPECT_EQ(steps.count_created(Status::throttled), "pause");
-  EXPECT_EQ(steps.resume(), "create_count 4 @a");
-  EXPECT_EQ(steps.count_created(Status::session_ended), "create id1.2");
-}
-
-TEST(AcquireCount, SeedRefused_Fails) {
-  Steps steps = creating_count();
-  EXPECT_EQ(steps.count_created(Status::no_auth, "why"),
-            kRemoveOwn + ", " + failure(Errc::no_auth, "why"));
-  EXPECT_TRUE(steps.fsm().has_ended());
-}
-
-TEST(AcquireCount, NodeLostOrWithdrawnWhileSeeding_IsNotGranted) {
-  Steps deleted = creating_count();
-  EXPECT_EQ(deleted.own_node_deleted(), "");
-  EXPECT_EQ(deleted.count_created(Status::ok), "create id1.2");
-  Steps leaving = creating_count();
-  EXPECT_EQ(leaving.withdraw(), kRemoveOwn);
-  EXPECT_EQ(leaving.count_created(Status::ok), "");
-  EXPECT_TRUE(leaving.fsm().has_ended());
 }
 
 TEST(AcquireCount, CountDeletedRepeatedly_Fails) {
   Steps steps = creating_count();
   for (int i = 1; i < 16; ++i) {
-    EXPECT_EQ(steps.count_created(Status::ok), "list @a");
+    EXPECT_EQ(steps.done(Status::ok), "list @a");
     EXPECT_EQ(steps.listed(kAlone, count_failed(Status::no_node)), "create_count 4 @a");
   }
-  steps.count_created(Status::ok);
+  steps.done(Status::ok);
   EXPECT_EQ(
       steps.listed(kAlone, count_failed(Status::no_node)),
       kRemoveOwn + ", " +
@@ -188,26 +141,13 @@ TEST(AcquireCount, CountDeletedRepeatedly_Fails) {
 // ---- an unreadable count -----------------------------------------------------------------------
 
 TEST(AcquireCount, CountUnreadable_Fails) {
-  for (const bool at_once : {true, false}) {
-    Steps steps = at_once ? enqueuing() : listing();
-    EXPECT_EQ(
-        steps.listed(kAlone, says("four")),
-        kRemoveOwn + ", " +
-            failure(Errc::bad_data,
-                    "the znode count has the data \"four\", which is not a permit count; call "
-                    "set_permits()"));
+  const std::string text =
+      "the znode count has the data \"four\", which is not a permit count; call set_permits()";
+  for (Steps steps : {enqueuing(), listing()}) {
+    EXPECT_EQ(steps.listed(kAlone, says("four")),
+              kRemoveOwn + ", " + failure(Errc::bad_data, text));
     EXPECT_TRUE(steps.fsm().has_ended());
   }
-}
-
-TEST(AcquireCount, CountReadFails_FailsTheCallOrRetries) {
-  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::no_auth, "the ACL")),
-            kRemoveOwn + ", " + failure(Errc::no_auth, "the ACL"));
-  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::server_error, "why")),
-            kRemoveOwn + ", " + failure(Errc::server_error, "why"));
-  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::unknown)), "list @a");
-  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::session_ended)), "create id1.2");
-  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::throttled)), "pause");
 }
 
 // ---- changes ------------------------------------------------------------------------------------
@@ -255,20 +195,10 @@ TEST(AcquireCount, CountChangedWhileArming_ListsAgain) {
 TEST(AcquireCount, Confirmed_ReadsTheCountAgain) {
   Steps steps = listing();
   EXPECT_EQ(steps.listed(kAlone, says("4"), false), "check_own @a");
-  EXPECT_EQ(steps.checked(Status::ok, false), "pause");
+  EXPECT_EQ(steps.done(Status::ok, false), "pause");
   EXPECT_EQ(steps.resume(), "check_own @a");
-  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.done(Status::ok), "list @a");
   EXPECT_EQ(steps.listed(kAlone, says("1")), kWatchCount);
-}
-
-TEST(AcquireCount, CountChangedAfterTheEnd_HasNoEffect) {
-  Steps granted = listing();
-  EXPECT_EQ(granted.listed(kAlone, says("2")), "grant @a");
-  EXPECT_EQ(granted.changed(kCountNode), "");
-  EXPECT_EQ(granted.state(), State::granted);
-  Steps ended = waiting();
-  EXPECT_EQ(ended.withdraw(), "unwatch, " + kRemoveOwn);
-  EXPECT_EQ(ended.changed(kCountNode), "");
 }
 
 // ---- requests for more permits than there are --------------------------------------------------
@@ -282,9 +212,6 @@ TEST(AcquireCount, MorePermitsThanTheCount_WaitsForAChange) {
     return steps;
   };
   EXPECT_EQ(stuck().deleted(permits(4)), "");
-  EXPECT_EQ(stuck().session_ended(), "unwatch, create id1.2");
-  EXPECT_EQ(stuck().own_node_deleted(), "unwatch, create id1.2");
-  EXPECT_EQ(stuck().withdraw(), "unwatch, " + kRemoveOwn);
   Steps raised = stuck();
   EXPECT_EQ(raised.changed(kCountNode), "list @a");
   EXPECT_EQ(raised.listed({permits(4), kOwn}, says("3")), "grant @a");
@@ -299,25 +226,12 @@ TEST(AcquireCount, SingleAttempt_DoesNotWaitForPermits) {
   EXPECT_EQ(first.listed({kOwn}, count_failed(Status::no_node)), "create_count 4 @a");
 }
 
-// ---- contenders with another count -------------------------------------------------------------
-
-TEST(AcquireCount, FixedCountAhead_FailsAsMismatched) {
-  EXPECT_EQ(listing().listed({"permits-1-of-3-0000000004", kOwn}, says("4")),
-            kRemoveOwn + ", " +
-                failure(Errc::settings_mismatch,
-                        "a contender ahead is set to 3 permits, this contender to the shared "
-                        "permit count; use equal settings"));
-}
-
 TEST(AcquireCount, OtherRules_IgnoreTheCount) {
   const QueueRule rules[] = {QueueRule::mutex(), QueueRule::reader(),
                              QueueRule::permits(3, 4, false)};
   for (const QueueRule& rule : rules) {
     const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
-    Steps steps({.rule = rule});
-    steps.start();
-    steps.created_as(name);
-    steps.counted(Status::unknown);
+    Steps steps = listing_as(name, {.rule = rule});
     EXPECT_EQ(steps.listed({node(4), name}, count_failed(Status::no_node)),
               "watch lock-0000000004 @a");
     steps.watched(Status::ok);

@@ -45,7 +45,7 @@ Steps moving(const AcquireFsm::Policy& policy = kGated) {
 Steps recovering(const AcquireFsm::Policy& policy = kGated) {
   Steps steps = moving(policy);
   EXPECT_EQ(steps.moved(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.done(Status::ok), "list @a");
   EXPECT_EQ(steps.state(), State::recovering);
   return steps;
 }
@@ -57,13 +57,6 @@ TEST(AcquireGate, Alone_MovesAndIsGrantedByAList) {
   EXPECT_EQ(steps.fsm().node().name(), kMovedTo);
   EXPECT_EQ(steps.listed({kMovedTo}), "grant @a");
   EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfMove);
-}
-
-TEST(AcquireGate, NoLease_MovesAndConfirmsBeforeGrant) {
-  Steps steps = at_the_gate();
-  EXPECT_EQ(steps.counted(1, false), "move id1.2 @a");
-  steps.moved(8);
-  EXPECT_EQ(steps.listed({kMovedTo}, false), "check_own @a");
 }
 
 TEST(AcquireGate, BehindOthers_MovesOnceFirstAtTheGate) {
@@ -110,42 +103,12 @@ TEST(AcquireGate, LockDelay_AppliesAfterTheMove) {
   steps.moved(8);
   EXPECT_EQ(steps.listed({kMovedTo, left}), "delay");
   EXPECT_EQ(steps.delay_over(), "clear " + left + " @a");
-  EXPECT_EQ(steps.cleared(Status::ok), "list @a");
+  EXPECT_EQ(steps.done(Status::ok), "list @a");
   const auto marker = DelayMarker::make(std::chrono::seconds(3), {kTokenOfMove}, {8}).name;
   EXPECT_EQ(steps.listed({kMovedTo}), "mark " + marker + " @a");
 }
 
 // ---- faults during the move --------------------------------------------------------------------
-
-TEST(AcquireGate, EveryReplyToTheMove_HasItsEffect) {
-  for (const Status status : kAllStatuses) {
-    Steps steps = moving();
-    const std::string effects = steps.moved(status);
-    switch (status) {
-      case Status::ok: break;  // above
-      case Status::unknown: EXPECT_EQ(effects, "check_path @a"); break;
-      case Status::session_ended:
-      case Status::no_node: EXPECT_EQ(effects, "create id1.3"); break;
-      case Status::throttled:
-        EXPECT_EQ(effects, "pause");
-        EXPECT_EQ(steps.resume(), "list @a");
-        break;
-      case Status::node_exists: EXPECT_EQ(effects, kRemoveIfOwn + ", list"); break;
-      case Status::not_sent: EXPECT_EQ(effects, "list @a"); break;
-      default:
-        EXPECT_TRUE(effects.starts_with(kRemoveIfOwn + ", fail")) << core::to_string(status);
-        EXPECT_TRUE(steps.fsm().has_ended());
-        break;
-    }
-  }
-}
-
-TEST(AcquireGate, NodeLostWithoutQueueAgain_Fails) {
-  AcquireFsm::Policy policy = kGated;
-  policy.queue_again = false;
-  EXPECT_EQ(moving(policy).moved(Status::no_node), node_deleted(kOwn));
-  EXPECT_EQ(moving(policy).moved(Status::session_ended), failure(Errc::session_expired));
-}
 
 TEST(AcquireGate, MoveReplyLost_AdoptsTheMovedNode) {
   Steps steps = recovering();
@@ -173,15 +136,6 @@ TEST(AcquireGate, MoveNotExecuted_StaysAtTheGate) {
   EXPECT_EQ(without_path.listed(Status::no_node), "create id1.3");
 }
 
-TEST(AcquireGate, QueuesAgain_StartsAtTheGate) {
-  Steps steps = moving();
-  steps.moved(8);
-  EXPECT_EQ(steps.listed({node(7), kMovedTo}), "watch " + node(7) + " @a");
-  steps.watched(data_of("other"));
-  EXPECT_EQ(steps.session_ended(), "unwatch, create id1.3");
-  EXPECT_TRUE(steps.fsm().node().at_gate());
-}
-
 // The deletion of a znode has no effect if the contender's own move can have caused it.
 TEST(AcquireGate, OwnNodeDeletedDuringMove_HasNoEffect) {
   Steps steps = moving();
@@ -190,7 +144,7 @@ TEST(AcquireGate, OwnNodeDeletedDuringMove_HasNoEffect) {
   EXPECT_EQ(steps.listed({kMovedTo}), "grant @a");
   Steps paused = moving();
   paused.moved(Status::unknown);
-  EXPECT_EQ(paused.checked(Status::throttled), "pause");
+  EXPECT_EQ(paused.done(Status::throttled), "pause");
   EXPECT_EQ(paused.own_node_deleted(), "");
   EXPECT_EQ(paused.session_ended(), "") << "the next answer will say so";
   EXPECT_EQ(paused.resume(), "check_path @a");
@@ -201,7 +155,7 @@ TEST(AcquireGate, SequenceExhaustedByMove_RecreatesThePath) {
   EXPECT_EQ(steps.moved(kFirstUnusableSequence.value), "list @a");
   const std::string last = node(kFirstUnusableSequence.value);
   EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_path");
-  EXPECT_EQ(steps.parent_removed(Status::ok), "create id1.3");
+  EXPECT_EQ(steps.done(Status::ok), "create id1.3");
   EXPECT_TRUE(steps.fsm().node().at_gate());
 }
 
@@ -213,13 +167,7 @@ TEST(AcquireGate, WithdrawnDuringMove_RemovesNode) {
     EXPECT_FALSE(steps.fsm().has_ended());
     return steps;
   };
-  for (const Status status : kAllStatuses) {
-    if (status == Status::ok || status == Status::unknown) continue;
-    Steps steps = withdrawn(moving());
-    const bool deleted = status == Status::no_node || status == Status::session_ended;
-    EXPECT_EQ(steps.moved(status), deleted ? "" : kRemoveIfOwn) << core::to_string(status);
-    EXPECT_TRUE(steps.fsm().has_ended());
-  }
+  EXPECT_EQ(withdrawn(moving()).moved(Status::not_sent), kRemoveIfOwn);
   Steps there = withdrawn(moving());
   EXPECT_EQ(there.moved(8), kRemoveMoved);
   EXPECT_TRUE(there.fsm().has_ended());
@@ -249,17 +197,9 @@ TEST(AcquireGate, WithdrawnInAPause_RemovesNode) {
   EXPECT_TRUE(before.fsm().has_ended());
   Steps after = moving();
   after.moved(Status::unknown);
-  after.checked(Status::throttled);
+  after.done(Status::throttled);
   EXPECT_EQ(after.withdraw(), "");
   EXPECT_FALSE(after.fsm().has_ended());
-}
-
-TEST(AcquireGate, RecoveryError_ContinuesTheSearch) {
-  Steps steps = recovering();
-  EXPECT_EQ(steps.listed(Status::read_only), failure(Errc::read_only) + ", pause");
-  EXPECT_EQ(steps.resume(), "list @a");
-  EXPECT_EQ(steps.listed({kOwn}), "remove_late_create id1.2 @a, " + kRemoveIfOwn);
-  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 }  // namespace

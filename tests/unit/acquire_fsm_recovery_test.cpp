@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults during an acquire: lost replies, deleted parents and znodes, and ended sessions.
+// Faults during an acquire: lost replies, deleted parents and znodes, ended sessions, and callers that
+// stop waiting.
+#include <chrono>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -18,7 +20,7 @@ TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
   EXPECT_EQ(steps.state(), State::proving);
-  EXPECT_EQ(steps.checked(Status::ok, false), "list @a");
+  EXPECT_EQ(steps.done(Status::ok, false), "list @a");
   EXPECT_EQ(steps.state(), State::recovering);
   EXPECT_EQ(steps.listed({node(4), kOwn}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.state(), State::inspecting);
@@ -28,13 +30,6 @@ TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfInspection);
   EXPECT_EQ(steps.fsm().node().session(), kSessionA);
   EXPECT_EQ(steps.listed({node(4), kOwn}), "watch lock-0000000004 @a");
-}
-
-TEST(AcquireRecovery, AnyQuorumReply_ContinuesWithAList) {
-  for (const Status status : {Status::ok, Status::no_node, Status::no_auth}) {
-    Steps steps = steps_in(State::proving);
-    EXPECT_EQ(steps.checked(status), "list @a");
-  }
 }
 
 TEST(AcquireRecovery, SeveralCandidates_NewestIsInspectedFirst) {
@@ -81,43 +76,20 @@ TEST(AcquireRecovery, NextCreate_HasAnotherAttemptId) {
   steps.inspected(data_of("other"));
   EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.1 @a, create id1.2");
   EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.checked(Status::ok), "list @a");
+  EXPECT_EQ(steps.done(Status::ok), "list @a");
   EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
-}
-
-TEST(AcquireRecovery, ParentMissing_NodeWasNotCreated) {
-  Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed(Status::no_node), "remove_late_create id1.1 @a, create id1.2");
-}
-
-TEST(AcquireRecovery, RecoveryReplyLost_RepeatsTheRequest) {
-  Steps steps = steps_in(State::proving);
-  EXPECT_EQ(steps.checked(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.checked(Status::ok), "list @a");
-  EXPECT_EQ(steps.listed(Status::unknown), "list @a");
-  EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(Status::unknown), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
 }
 
 TEST(AcquireRecovery, CreatedOnAnotherSession_RecoversOnThatSession) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(Status::unknown, kSessionB);
   EXPECT_EQ(steps.counted(Status::ok), "check_path @b");
-  EXPECT_EQ(steps.checked(Status::ok), "list @b");
+  EXPECT_EQ(steps.done(Status::ok), "list @b");
   EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @b");
   EXPECT_EQ(steps.inspected(data_of("id1.1"), kSessionB), "list @b");
   EXPECT_EQ(steps.fsm().node().session(), kSessionB);
-}
-
-TEST(AcquireRecovery, SessionEndedInRecovery_ReplyEndsTheRecovery) {
-  for (const State state : {State::proving, State::recovering, State::inspecting}) {
-    Steps steps = steps_in(state);
-    EXPECT_EQ(steps.session_ended(), "");
-    EXPECT_EQ(steps.answer(Status::session_ended), "create id1.2");
-  }
 }
 
 // ---- parents that are created and deleted ------------------------------------------------------
@@ -128,7 +100,7 @@ TEST(AcquireParents, ParentsDeletedRepeatedly_FailsAfterALimit) {
   std::string effects = steps.answer(Status::no_node);
   while (effects == "create_parents" && made < 1000) {
     ++made;
-    steps.parents_created(Status::ok);
+    steps.done(Status::ok);
     effects = steps.answer(Status::no_node);
   }
   EXPECT_EQ(made, 16);
@@ -141,7 +113,7 @@ TEST(AcquireParents, CreateBetweenFailures_ResetsTheLimit) {
   Steps steps = steps_in(State::enqueuing);
   for (int i = 0; i < 100; ++i) {
     ASSERT_EQ(steps.answer(Status::no_node), "create_parents") << i;
-    steps.parents_created(Status::ok);
+    steps.done(Status::ok);
     steps.created(5);
     steps.counted(Status::unknown);
     ASSERT_EQ(steps.listed(Status::no_node).substr(0, 6), "create");
@@ -149,43 +121,6 @@ TEST(AcquireParents, CreateBetweenFailures_ResetsTheLimit) {
 }
 
 // ---- its own znode deleted by another program --------------------------------------------------
-
-TEST(AcquireOwnNode, DeletedWithoutRequestInFlight_QueuesAgain) {
-  EXPECT_EQ(steps_in(State::waiting).own_node_deleted(), "unwatch, create id1.2");
-  EXPECT_EQ(steps_in(State::pausing).own_node_deleted(), "create id1.2");
-  const AcquireFsm::Policy never{.queue_again = false};
-  EXPECT_EQ(steps_in(State::waiting, never).own_node_deleted(), "unwatch, " + node_deleted(kOwn));
-  EXPECT_EQ(steps_in(State::pausing, never).own_node_deleted(), node_deleted(kOwn));
-}
-
-TEST(AcquireOwnNode, DeletedBeforeTheReply_QueuesAgain) {
-  Steps listing = steps_in(State::listing);
-  EXPECT_EQ(listing.own_node_deleted(), "");
-  EXPECT_EQ(listing.listed({kOwn}), "create id1.2");
-
-  Steps confirming = steps_in(State::confirming);
-  EXPECT_EQ(confirming.own_node_deleted(), "");
-  EXPECT_EQ(confirming.checked(Status::ok), "create id1.2");
-
-  Steps arming = steps_in(State::arming);
-  EXPECT_EQ(arming.own_node_deleted(), "");
-  EXPECT_EQ(arming.watched(data_of("other")), "unwatch, create id1.2");
-
-  Steps arming_in_vain = steps_in(State::arming);
-  EXPECT_EQ(arming_in_vain.own_node_deleted(), "");
-  EXPECT_EQ(arming_in_vain.watched(Status::no_node), "list @a");
-  EXPECT_EQ(arming_in_vain.listed({kOwn}), "create id1.2");
-}
-
-TEST(AcquireOwnNode, DeletedBeforeTheCount_IsNotGranted) {
-  for (const int children : {1, 2}) {
-    Steps steps = steps_in(State::enqueuing);
-    steps.created(5);
-    EXPECT_EQ(steps.own_node_deleted(), "");
-    steps.counted(children);
-    EXPECT_NE(steps.state(), State::granted);
-  }
-}
 
 TEST(AcquireOwnNode, DeletedWithoutANode_HasNoEffect) {
   for (const State state : {State::idle, State::enqueuing, State::making_parents, State::proving,
@@ -203,27 +138,10 @@ TEST(AcquireOwnNode, DeletedWithoutANode_HasNoEffect) {
 
 // ---- the session's end --------------------------------------------------------------------------
 
-TEST(AcquireSession, EndsWithoutRequestInFlight_QueuesAgain) {
-  EXPECT_EQ(steps_in(State::waiting).session_ended(), "unwatch, create id1.2");
-  EXPECT_EQ(steps_in(State::pausing).session_ended(), "create id1.2");
-  const AcquireFsm::Policy never{.queue_again = false};
-  EXPECT_EQ(steps_in(State::waiting, never).session_ended(),
-            "unwatch, " + failure(Errc::session_expired));
-}
-
 TEST(AcquireSession, AnotherSessionEnds_HasNoEffect) {
   for (const State state : kAllStates) {
     Steps steps = steps_in(state);
     EXPECT_EQ(steps.session_ended(kSessionB), "") << to_string(state);
-    EXPECT_EQ(steps.state(), state);
-  }
-}
-
-TEST(AcquireSession, EndsWithRequestInFlight_ReplyDecides) {
-  for (const State state : kAllStates) {
-    if (state == State::waiting || state == State::pausing || state == State::delaying) continue;
-    Steps steps = steps_in(state);
-    EXPECT_EQ(steps.session_ended(), "") << to_string(state);
     EXPECT_EQ(steps.state(), state);
   }
 }
@@ -234,14 +152,6 @@ TEST(AcquireSession, NextNode_BelongsToTheNextSession) {
   steps.created(9, kSessionB);
   EXPECT_EQ(steps.counted(1, true, kSessionB), "grant @b");
   EXPECT_EQ(steps.fsm().node().name(), node(9));
-}
-
-// The timer of an earlier pause runs late.
-TEST(AcquireSession, LateTimer_ResumesNothing) {
-  Steps steps = steps_in(State::pausing);
-  EXPECT_EQ(steps.session_ended(), "create id1.2");
-  EXPECT_EQ(steps.resume(), "");
-  EXPECT_EQ(steps.state(), State::enqueuing);
 }
 
 // The reply for an unsent request comes from another thread, and can overtake that to a sent one.
@@ -279,6 +189,66 @@ TEST(AcquireRecovery, RecoveryFails_ReportsOnceAndContinuesTheSearch) {
   EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000005 @a");
   EXPECT_TRUE(steps.fsm().has_ended());
+}
+
+// ---- callers that stop waiting ------------------------------------------------------------------
+
+TEST(AcquireWithdrawal, CreateReplyLost_FindsAndRemovesNode) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.withdraw();
+  EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
+  EXPECT_EQ(steps.done(Status::unknown), "check_path @a");
+  EXPECT_EQ(steps.done(Status::ok), "list @a");
+  EXPECT_EQ(steps.listed({kOwn, node(4)}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
+  EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000004 @a");
+  EXPECT_TRUE(steps.fsm().has_ended());
+}
+
+// A znode can exist that has not been found yet. So the search continues after the pause.
+TEST(AcquireWithdrawal, PausedWithUnknownNode_ContinuesTheSearch) {
+  for (const State state : {State::proving, State::recovering, State::inspecting}) {
+    Steps steps = steps_in(state);
+    steps.answer(Status::throttled);
+    EXPECT_EQ(steps.withdraw(), "") << to_string(state);
+    EXPECT_FALSE(steps.fsm().has_ended()) << to_string(state);
+    EXPECT_NE(steps.resume(), "") << to_string(state);
+    EXPECT_EQ(steps.state(), state);
+  }
+  Steps enqueuing = steps_in(State::enqueuing);
+  enqueuing.answer(Status::throttled);
+  EXPECT_EQ(enqueuing.withdraw(), "");
+  EXPECT_TRUE(enqueuing.fsm().has_ended()) << "a throttled create was not carried out";
+}
+
+// ---- a single attempt ---------------------------------------------------------------------------
+
+const AcquireFsm::Policy kSingle{.wait = false};
+
+TEST(AcquireTry, AmongOthers_ListsAndNeverWatches) {
+  Steps behind = steps_in(State::enqueuing, kSingle);
+  behind.created(5);
+  EXPECT_EQ(behind.counted(2), "list @a");
+  EXPECT_EQ(behind.listed({node(4), kOwn}), kRemoveOwn);
+  EXPECT_TRUE(behind.fsm().has_ended()) << "without an error";
+
+  Steps first = steps_in(State::enqueuing, kSingle);
+  first.created(5);
+  first.counted(2);
+  EXPECT_EQ(first.listed({kOwn, node(6)}), "grant @a");
+}
+
+// Another znode can have its name by now.
+TEST(AcquireWithdrawal, NodeKnownDeleted_IsNotRemoved) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.own_node_deleted(), "");
+  EXPECT_EQ(steps.withdraw(), "");
+  EXPECT_EQ(steps.state(), State::ended);
+
+  Steps marking = steps_in(State::marking);
+  EXPECT_EQ(marking.own_node_deleted(), "");
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {kTokenOfCreate}, {5}).name;
+  EXPECT_EQ(marking.withdraw(), "remove_node " + marker + " @a");
 }
 
 }  // namespace

@@ -21,17 +21,8 @@ const std::string kRemoveOwn = "remove_node " + kOwn + " @a";
 const std::string kWatchThree =
     "watch " + permits(4) + " @a, watch " + permits(3) + " @a, watch " + permits(2) + " @a";
 
-/// The contender's znode exists. The list then shows `others` ahead of it.
-Steps listing(const AcquireFsm::Policy& policy = kTwoOfFour, const std::string& name = kOwn) {
-  Steps steps(policy);
-  steps.start();
-  steps.created_as(name);
-  steps.counted(Status::unknown);
-  return steps;
-}
-
 Steps arming_three(const AcquireFsm::Policy& policy = kTwoOfFour) {
-  Steps steps = listing(policy);
+  Steps steps = listing_as(kOwn, policy);
   EXPECT_EQ(steps.listed(kQueue), kWatchThree);
   return steps;
 }
@@ -51,7 +42,7 @@ Steps waiting_for_three(const AcquireFsm::Policy& policy = kTwoOfFour) {
 
 /// Waits behind a contender of three permits of four. Only that contender is watched.
 Steps waiting_for_one() {
-  Steps steps = listing();
+  Steps steps = listing_as(kOwn, kTwoOfFour);
   EXPECT_EQ(steps.listed({permits(3, 3), kOwn}), "watch " + permits(3, 3) + " @a");
   steps.watched(Status::ok);
   EXPECT_EQ(steps.state(), State::waiting);
@@ -151,13 +142,6 @@ TEST(AcquireWatches, DeletedWhileArmingOthers_ListsAfterAllReplies) {
   EXPECT_EQ(steps.listed({permits(2), permits(3), kOwn}), "grant @a");
 }
 
-TEST(AcquireWatches, AllArmedDeletedWhileArming_UnwatchesNone) {
-  Steps steps = arming_three();
-  arm(steps, {4, 3});
-  EXPECT_EQ(steps.deleted(permits(4)) + steps.deleted(permits(3)), "");
-  EXPECT_EQ(steps.watched_as(permits(2), Status::no_node), "list @a") << "nothing to call off";
-}
-
 // The znode was watched before, and that watch was removed.
 TEST(AcquireWatches, EventOfUnarmedWatch_HasNoEffect) {
   Steps steps = arming_three();
@@ -165,32 +149,6 @@ TEST(AcquireWatches, EventOfUnarmedWatch_HasNoEffect) {
   arm(steps, {4, 3, 2});
   EXPECT_EQ(steps.state(), State::waiting);
   EXPECT_EQ(steps.deleted(permits(3)), "unwatch, list @a");
-}
-
-TEST(AcquireWatches, OwnNodeDeletedWhileArming_CreatesAgain) {
-  Steps steps = arming_three();
-  arm(steps, {4});
-  EXPECT_EQ(steps.own_node_deleted(), "");
-  arm(steps, {3});
-  EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "unwatch, create id1.2");
-}
-
-TEST(AcquireWatches, SessionEndedWhileArming_CreatesAgain) {
-  Steps steps = arming_three();
-  arm(steps, {4});
-  EXPECT_EQ(steps.session_ended(), "");
-  EXPECT_EQ(steps.watched_as(permits(3), Status::session_ended), "");
-  EXPECT_EQ(steps.watched_as(permits(2), Status::session_ended), "unwatch, create id1.2");
-}
-
-TEST(AcquireWatches, WithdrawnWhileArming_UnwatchesAll) {
-  for (int answered = 0; answered < 3; ++answered) {
-    Steps steps = arming_three();
-    for (int i = 0; i < answered; ++i) arm(steps, {4 - i});
-    EXPECT_EQ(steps.withdraw(), "unwatch, " + kRemoveOwn);
-    for (int i = answered; i < 3; ++i) arm(steps, {4 - i});
-    EXPECT_TRUE(steps.fsm().has_ended());
-  }
 }
 
 // ---- waiting ------------------------------------------------------------------------------------
@@ -205,12 +163,6 @@ TEST(AcquireWatches, FirstEvent_UnwatchesAllAndLists) {
   }
 }
 
-TEST(AcquireWatches, EventOfUnwatchedNode_HasNoEffect) {
-  Steps steps = waiting_for_three();
-  EXPECT_EQ(steps.deleted(permits(1)) + steps.changed(permits(1)) + steps.deleted(kOwn), "");
-  EXPECT_EQ(steps.state(), State::waiting);
-}
-
 TEST(AcquireWatches, OnlyWatchedNodeDeleted_UnwatchesNone) {
   Steps steps = waiting_for_one();
   EXPECT_EQ(steps.deleted(permits(3, 3)), "list @a");
@@ -220,25 +172,16 @@ TEST(AcquireWatches, OnlyWatchedNodeDeleted_UnwatchesNone) {
   EXPECT_EQ(steps.withdraw(), "unwatch, " + kRemoveOwn);
 }
 
-TEST(AcquireWatches, WaitEnds_UnwatchesAll) {
-  const AcquireFsm::Policy never{.rule = kTwoOfFour.rule, .queue_again = false};
-  EXPECT_EQ(waiting_for_three().session_ended(), "unwatch, create id1.2");
-  EXPECT_EQ(waiting_for_three().own_node_deleted(), "unwatch, create id1.2");
-  EXPECT_EQ(waiting_for_three(never).session_ended(), "unwatch, " + failure(Errc::session_expired));
-  EXPECT_EQ(waiting_for_three(never).own_node_deleted(), "unwatch, " + node_deleted(kOwn));
-  EXPECT_EQ(waiting_for_three().withdraw(), "unwatch, " + kRemoveOwn);
-}
-
 // A holder announces its release only to contenders that wait for one znode. Here its change is no
 // release.
 TEST(AcquireWatches, ChangeOfSharedHolder_IsNoGrant) {
-  Steps permit = listing();
+  Steps permit = listing_as(kOwn, kTwoOfFour);
   EXPECT_EQ(permit.listed({node(4), kOwn}), "watch lock-0000000004 @a");
   permit.watched(data_of("other"));
   EXPECT_EQ(permit.predecessor_released(), "list @a");
 
   const std::string write = "__WRIT__0000000005";
-  Steps writer = listing({.rule = QueueRule::writer()}, write);
+  Steps writer = listing_as(write, {.rule = QueueRule::writer()});
   EXPECT_EQ(writer.listed({"__READ__0000000004", write}), "watch __READ__0000000004 @a");
   writer.watched(data_of("other"));
   EXPECT_EQ(writer.predecessor_released(), "list @a");
@@ -247,7 +190,7 @@ TEST(AcquireWatches, ChangeOfSharedHolder_IsNoGrant) {
 TEST(AcquireWatches, WriterReleases_ReadersAndWritersAreGranted) {
   for (const QueueRule& rule : {QueueRule::reader(), QueueRule::writer()}) {
     const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
-    Steps steps = listing({.rule = rule}, name);
+    Steps steps = listing_as(name, {.rule = rule});
     EXPECT_EQ(steps.listed({"__READ__0000000001", "__WRIT__0000000002", name}),
               "watch __WRIT__0000000002 @a");
     steps.watched(data_of("other"));
@@ -269,21 +212,25 @@ TEST(AcquireWatches, OtherThanMutex_DoesNotPredict) {
 // ---- the number of permits ----------------------------------------------------------------------
 
 TEST(AcquirePermits, AnotherCountAhead_FailsAsMismatched) {
-  const QueueRule rule = QueueRule::permits(2, 4, false);
-  const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
-  Steps fixed = listing({.rule = rule}, name);
-  EXPECT_EQ(fixed.listed({"permits-1-of-3-0000000002", name}),
-            "remove_node " + name + " @a, " +
-                failure(Errc::settings_mismatch,
-                        "a contender ahead is set to 3 permits, this contender to 4 permits; use "
-                        "equal settings"));
-  EXPECT_TRUE(fixed.fsm().has_ended());
-  Steps shared = listing({.rule = rule}, name);
-  EXPECT_EQ(shared.listed({"permits-1-0000000002", name}),
-            "remove_node " + name + " @a, " +
-                failure(Errc::settings_mismatch,
-                        "a contender ahead is set to the shared permit count, this contender to 4 "
-                        "permits; use equal settings"));
+  struct Case {
+    bool is_shared;
+    std::string ahead;
+    std::string text;
+  };
+  for (const auto& [is_shared, ahead, text] :
+       {Case{false, "permits-1-of-3-0000000002", "3 permits, this contender to 4 permits"},
+        Case{false, "permits-1-0000000002", "the shared permit count, this contender to 4 permits"},
+        Case{true, "permits-1-of-3-0000000002",
+             "3 permits, this contender to the shared permit count"}}) {
+    const QueueRule rule = QueueRule::permits(2, 4, is_shared);
+    const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
+    Steps steps = listing_as(name, {.rule = rule});
+    EXPECT_EQ(steps.listed({ahead, name}, {.session = kSessionA, .data = "4"}),
+              "remove_node " + name + " @a, " +
+                  failure(Errc::settings_mismatch,
+                          "a contender ahead is set to " + text + "; use equal settings"));
+    EXPECT_TRUE(steps.fsm().has_ended());
+  }
 }
 
 }  // namespace

@@ -169,10 +169,7 @@ class Steps {
   std::string counted(Status status) {
     return describe(fsm_.on_counted({status, kSessionA, {}, 0}, true));
   }
-  std::string parents_created(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_done({status, detail}));
-  }
-  std::string checked(Status status, bool lease_valid = true, std::string_view detail = {}) {
+  std::string done(Status status, bool lease_valid = true, std::string_view detail = {}) {
     return describe(fsm_.on_done({status, detail}, lease_valid));
   }
   std::string listed(const Children& children, bool lease_valid = true) {
@@ -190,9 +187,6 @@ class Steps {
                      bool lease_valid = true) {
     return note(fsm_.on_listed({Status::ok, {}, children, "", count}, lease_valid));
   }
-  std::string count_created(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_done({status, detail}));
-  }
   std::string watched_count(std::string_view data) {
     return note(fsm_.on_watched(kCountNode, {Status::ok, {}, data, ""}));
   }
@@ -207,9 +201,6 @@ class Steps {
   }
   std::string watched(std::string_view data) {
     return note(fsm_.on_watched(watched_, {Status::ok, {}, data, ""}));
-  }
-  std::string parent_removed(Status status, std::string_view detail = {}) {
-    return describe(fsm_.on_done({status, detail}));
   }
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.on_watched(name, {status, {}, data_of("other"), ""}));
@@ -226,12 +217,6 @@ class Steps {
     return describe(fsm_.on_session_ended(session));
   }
   std::string own_node_deleted() { return describe(fsm_.on_own_node_deleted()); }
-  std::string marked(Status status, bool lease_valid = true, std::string_view detail = {}) {
-    return describe(fsm_.on_done({status, detail}, lease_valid));
-  }
-  std::string cleared(Status status, std::string_view detail = {}) {
-    return note(fsm_.on_done({status, detail}));
-  }
   std::string delay_over() { return note(fsm_.on_delay_over()); }
   std::string unmark() { return fsm_.take_delay_marker(); }
   std::string resume() { return note(fsm_.on_pause_over()); }
@@ -246,19 +231,19 @@ class Steps {
         const std::string at_once = created(status, kSessionA, detail);
         return at_once + counted(Status::ok);
       }
-      case State::making_parents: return parents_created(status, detail);
+      case State::making_parents:
       case State::proving:
-      case State::confirming: return checked(status, true, detail);
+      case State::confirming:
+      case State::creating_count:
+      case State::removing_path:
+      case State::marking:
+      case State::clearing: return done(status, true, detail);
       case State::recovering:
       case State::draining:
       case State::listing: return listed(status, detail);
       case State::inspecting: return inspected(status, detail);
       case State::moving: return moved(status, kSessionA, detail);
-      case State::creating_count: return count_created(status, detail);
       case State::arming: return watched(status, detail);
-      case State::removing_path: return parent_removed(status, detail);
-      case State::marking: return marked(status, true, detail);
-      case State::clearing: return cleared(status, detail);
       case State::idle:
       case State::waiting:
       case State::delaying:
@@ -297,7 +282,7 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
     case State::recovering:
     case State::inspecting:
       steps.answer(Status::unknown);
-      if (state != State::proving) steps.checked(Status::ok);
+      if (state != State::proving) steps.done(Status::ok);
       if (state == State::inspecting) steps.listed({node(5), node(4)});
       break;
     case State::listing:
@@ -335,6 +320,19 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       steps.listed({DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name, node(5)});
       if (state == State::clearing) steps.delay_over();
       break;
+  }
+  return steps;
+}
+
+/// Returns a machine whose own znode exists, and which awaits the list of the children.
+inline Steps listing_as(std::string_view name, const AcquireFsm::Policy& policy = {}) {
+  Steps steps(policy);
+  steps.start();
+  steps.created_as(name);
+  if (policy.rule.shares_count()) {
+    steps.listed(Status::unknown);
+  } else if (steps.state() != State::listing) {
+    steps.counted(Status::unknown);
   }
   return steps;
 }

@@ -58,14 +58,6 @@ TEST(BlockingCall, InterruptedThread_CanStillWaitForTheResult) {
   waits.join();
 }
 
-TEST(BlockingCall, TimedWait_IsWokenByTheResult) {
-  BlockingCall<int> call;
-  Fact<pid_t> waiting;
-  const auto other = when_asleep(waiting, [&call] { call.set(7); });
-  waiting.is(::gettid());
-  EXPECT_EQ(call.wait_until(24h), 7);
-}
-
 TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
@@ -83,12 +75,6 @@ TEST(BlockingCall, DeadlineFirst_ResultArrivesLater) {
   EXPECT_FALSE(call.wait_until(Deadline::passed()));
   call.set(7);
   EXPECT_EQ(call.wait_until(Deadline::passed()), 7);
-}
-
-TEST(BlockingCall, DeadlineOfInterruptibleThread_EndsTheWait) {
-  BlockingCall<int> call;
-  boost::thread waits([&call] { EXPECT_FALSE(call.wait_until(1ms)); });
-  waits.join();
 }
 
 TEST(BlockingCall, CallPastItsDeadline_IsExpired) {

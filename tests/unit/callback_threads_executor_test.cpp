@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "fact.h"
+#include "support/scarce_memory.h"
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/testing/servers/wait_for.h"
 
@@ -195,6 +197,24 @@ TEST(CallbackThreadsExecutor, PoolDestroyed_TaskStillRuns) {
   }
   user.run_all();
   EXPECT_TRUE(ran);
+}
+
+void run_out_of_memory_before_a_hand_over() {
+  const Fact<> both_are_posted;
+  std::optional<testing::ScarceMemory> scarce;  // on the thread that passes tasks to the executor
+  CallbackThreads threads(nullptr, {.executor = [](const std::function<void()>& task) { task(); }});
+  threads.post([&] {
+    both_are_posted.get();
+    scarce.emplace(0);
+  });
+  const Fact<> ran;
+  threads.post([ran] { ran.is_known(); });
+  both_are_posted.is_known();
+  ran.get();
+}
+
+TEST(CallbackThreadsExecutor, NoMemoryToReachTheExecutor_ProcessTerminates) {
+  EXPECT_DEATH(run_out_of_memory_before_a_hand_over(), "bad_alloc");
 }
 
 }  // namespace

@@ -98,13 +98,6 @@ TEST_F(ClientLogTest, Sink_ReceivesLinesFromItsLevelOn) {
   EXPECT_EQ(lines_, (std::vector<std::string>{"info: one", "error: two"}));
 }
 
-TEST_F(ClientLogTest, SinkOfErrors_HasAnOpenLogOnlyForErrors) {
-  const auto log = inline_log(nullptr, sink(), LogLevel::error);
-  EXPECT_FALSE(log->accepts(LogLevel::warning));
-  log->write(LogLevel::warning, "no");
-  EXPECT_TRUE(lines_.empty());
-}
-
 TEST_F(ClientLogTest, LoggerAndSink_EachHasItsLevel) {
   const testing::LogCapture logger;  // its level is trace
   ::testing::internal::CaptureStderr();
@@ -150,14 +143,6 @@ TEST_F(ClientLogTest, ClosedLog_WritesNothing) {
   log->write(LogLevel::error, "two");
   log->write_throttled(LogLevel::error, "three");
   EXPECT_EQ(lines_, std::vector<std::string>{"error: one"});
-}
-
-TEST_F(ClientLogTest, ThrottledLines_AreTenAtOnce) {
-  const auto log = inline_log(nullptr, sink());
-  for (int i = 0; i < 1000; ++i) log->write_throttled(LogLevel::warning, std::to_string(i));
-  EXPECT_GE(lines_.size(), 10U);
-  EXPECT_LE(lines_.size(), 15U) << "more only if the test took seconds";
-  EXPECT_EQ(lines_[9], "warning: 9");
 }
 
 TEST_F(ClientLogTest, StderrWithoutReader_RaisesNoSignal) {

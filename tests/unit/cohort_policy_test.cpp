@@ -21,12 +21,6 @@ TEST(CohortPolicy, BatchOrIdleRetention_SharesTheNode) {
   EXPECT_TRUE(CohortPolicy{.keep_idle_for = 1ms}.shares());
 }
 
-TEST(CohortBudget, BatchGranted_IsUsedUp) {
-  CohortBudget budget(4);
-  grant(budget, 4);
-  EXPECT_FALSE(budget.has_grants_left());
-}
-
 TEST(CohortBudget, ThreeQuartersUsed_QueryIsDue) {
   CohortBudget budget(64);
   grant(budget, 47);

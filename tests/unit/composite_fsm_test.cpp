@@ -30,53 +30,94 @@ CompositeFsm two_of_three() {
   return CompositeFsm({.parts = 3, .needed = 2});
 }
 
-TEST(CompositeFsm, AllParts_RequestedInOrderAndGranted) {
-  CompositeFsm g = all_of(3);
-  EXPECT_EQ(g.start(), (Effects{{Kind::request, 0}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 1}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
-  EXPECT_FALSE(g.is_over());
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
-  EXPECT_EQ(g.state(), CompositeState::granted);
-  EXPECT_TRUE(g.on_part_lost(1).empty());
-  EXPECT_TRUE(g.stop().empty());
+// ---- replies ------------------------------------------------------------------------------------
+
+/// The reply to the present request. A silent part replies after on_part_timed_out().
+struct Reply {
+  PartAnswer answer;
+  bool is_late = false;
+  bool is_silent = false;
+};
+constexpr Reply kGranted{PartAnswer::granted};
+constexpr Reply kGrantedLate{PartAnswer::granted, kLate};
+constexpr Reply kNone{PartAnswer::none};
+constexpr Reply kNoneLate{PartAnswer::none, kLate};
+constexpr Reply kFailed{PartAnswer::failed};
+constexpr Reply kSkipped{PartAnswer::skipped};
+constexpr Reply kUnreachable{PartAnswer::unreachable};
+constexpr Reply kUnreachableLate{PartAnswer::unreachable, kLate};
+constexpr Reply kSilent{PartAnswer::none, kInTime, true};
+constexpr Reply kSilentThenGranted{PartAnswer::granted, kInTime, true};
+
+/// The effects of the last reply.
+struct Case {
+  CompositeFsm::Rule rule;
+  std::vector<Reply> replies;
+  Effects last;
+};
+
+TEST(CompositeFsm, EachReply_HasItsEffects) {
+  const CompositeFsm::Rule three{.parts = 3, .needed = 3};
+  const CompositeFsm::Rule once{.parts = 2, .needed = 2, .wait = false};
+  const CompositeFsm::Rule majority{.parts = 3, .needed = 2};
+  const CompositeFsm::Rule persistent{.parts = 3, .needed = 2, .persists = true};
+  const CompositeFsm::Rule majority_once{.parts = 3, .needed = 2, .wait = false, .persists = true};
+  const std::vector<Case> cases{
+      {three, {kGranted}, {{Kind::request, 1}}},
+      {three, {kGranted, kGranted}, {{Kind::request, 2}}},
+      {three, {kGranted, kGranted, kGranted}, {{Kind::grant}}},
+      {three, {kGranted, kGranted, kGrantedLate}, {{Kind::grant}}},
+      {three, {kGrantedLate}, {{Kind::release, 0}, {Kind::end}}},
+      {three, {kGranted, kNoneLate}, {{Kind::release, 0}, {Kind::end}}},
+      {three,
+       {kGranted, kGranted, kFailed},
+       {{Kind::release, 1}, {Kind::release, 0}, {Kind::fail}}},
+      {once, {kGranted}, {{Kind::request_once, 1}}},
+      {once, {kGranted, kNone}, {{Kind::release, 0}, {Kind::end}}},
+      {majority, {kGranted, kGranted}, {{Kind::request_once, 2}}},
+      {majority, {kGranted, kGranted, kNone}, {{Kind::grant}}},
+      {majority, {kGranted, kGrantedLate}, {{Kind::grant}}},
+      {majority, {kSilent}, {{Kind::request, 1}}},
+      {majority, {kSilent, kGranted, kGranted}, {{Kind::grant}}},
+      {majority, {kSilentThenGranted, kGranted}, {{Kind::request_once, 2}}},
+      {majority, {kGranted, kSilent}, {{Kind::request, 2}}},
+      {majority, {kGranted, kSilent, kSilent}, {{Kind::release, 0}, {Kind::fail}}},
+      {majority, {kSkipped}, {{Kind::request, 1}}},
+      {majority, {kSkipped, kUnreachable}, {{Kind::request, 0}}},
+      {majority, {kSkipped, kUnreachable, kUnreachable, kUnreachable}, {{Kind::fail}}},
+      {persistent, {kGranted, kSilent, kUnreachable}, {{Kind::release, 0}, {Kind::request, 0}}},
+      {persistent, {kUnreachable, kUnreachable}, {{Kind::request, 0}}},
+      {persistent, {kUnreachable, kUnreachable, kUnreachableLate}, {{Kind::fail}}},
+      {persistent, {kUnreachable, kUnreachable, kNoneLate}, {{Kind::end}}},
+      {persistent, {kUnreachable, kUnreachable, kGranted, kGranted}, {{Kind::request_once, 2}}},
+      {persistent, {kFailed, kFailed}, {{Kind::fail}}},
+      {majority_once, {kFailed, kNone}, {{Kind::end}}},
+      {majority_once, {kSkipped, kSkipped}, {{Kind::fail}}},
+  };
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    CompositeFsm g(cases[i].rule);
+    EXPECT_EQ(g.start().size(), 1U);
+    Effects effects;
+    for (const Reply& reply : cases[i].replies) {
+      if (reply.is_silent) {
+        EXPECT_EQ(g.on_part_timed_out(), (Effects{{Kind::cancel, g.requested_part()}}));
+      }
+      effects = g.on_part_answered(reply.answer, reply.is_late);
+    }
+    EXPECT_EQ(effects, cases[i].last) << "case " << i;
+  }
 }
 
-TEST(CompositeFsm, SingleAttempt_TriesEachPartOnce) {
-  CompositeFsm g({.parts = 2, .needed = 2, .wait = false});
-  EXPECT_EQ(g.start(), (Effects{{Kind::request_once, 0}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 1}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime),
-            (Effects{{Kind::release, 0}, {Kind::end}}));
-  EXPECT_EQ(g.state(), CompositeState::ended);
-}
-
-TEST(CompositeFsm, PartFails_DropsAllInReverseOrder) {
-  CompositeFsm g = all_of(3);
+TEST(CompositeFsm, SecondRound_RequestsEveryPart) {
+  CompositeFsm g = two_of_three();
   g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::failed, kInTime),
-            (Effects{{Kind::release, 1}, {Kind::release, 0}, {Kind::fail}}));
+  g.on_part_answered(PartAnswer::skipped, kInTime);
+  EXPECT_FALSE(g.requests_every_part());
+  g.on_part_answered(PartAnswer::unreachable, kInTime);
+  EXPECT_TRUE(g.requests_every_part());
 }
 
-TEST(CompositeFsm, TimeoutReached_DropsAll) {
-  CompositeFsm g = all_of(2);
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kLate),
-            (Effects{{Kind::release, 0}, {Kind::end}}));
-}
-
-TEST(CompositeFsm, LateGrant_RequestsNoFurtherPart) {
-  CompositeFsm g = all_of(2);
-  g.start();
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kLate),
-            (Effects{{Kind::release, 0}, {Kind::end}}));
-  CompositeFsm last = all_of(1);
-  last.start();
-  EXPECT_EQ(last.on_part_answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
-}
+// ---- stops and losses ---------------------------------------------------------------------------
 
 TEST(CompositeFsm, Stopped_EndsWhateverTheReply) {
   for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::failed}) {
@@ -137,68 +178,6 @@ TEST(CompositeFsm, PartLostAfterTheTimeout_Ends) {
   EXPECT_EQ(once.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
 }
 
-TEST(CompositeFsm, StoppedAfterALoss_Ends) {
-  CompositeFsm g = all_of(2);
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_lost(0);
-  EXPECT_TRUE(g.stop().empty());  // it was cancelled before
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
-}
-
-TEST(CompositeFsm, MajorityHeld_TriesTheRestWithoutWaiting) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 1}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::grant}}));
-  EXPECT_TRUE(g.holds(0) && g.holds(1) && !g.holds(2));
-}
-
-TEST(CompositeFsm, MajorityHeldAfterTheTimeout_IsGranted) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kLate), (Effects{{Kind::grant}}));
-}
-
-TEST(CompositeFsm, MinoritySilent_IsSkipped) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  EXPECT_EQ(g.on_part_timed_out(), (Effects{{Kind::cancel, 0}}));
-  EXPECT_TRUE(g.on_part_timed_out().empty());
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 1}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
-}
-
-TEST(CompositeFsm, SilentPartRepliesLate_Counts) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  g.on_part_timed_out();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_TRUE(g.holds(0));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
-}
-
-TEST(CompositeFsm, MajoritySilent_Fails) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_timed_out();
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 2}}));
-  g.on_part_timed_out();
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime),
-            (Effects{{Kind::release, 0}, {Kind::fail}}));
-}
-
-TEST(CompositeFsm, PartHeldByOthers_IsNoFailure) {
-  CompositeFsm g({.parts = 3, .needed = 2, .wait = false});
-  g.start();
-  g.on_part_answered(PartAnswer::failed, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
-}
-
 TEST(CompositeFsm, MinorityLost_RemainingPartsSuffice) {
   CompositeFsm g = two_of_three();
   g.start();
@@ -217,75 +196,6 @@ TEST(CompositeFsm, LossLeavesNoMajority_StartsAgain) {
   g.on_part_answered(PartAnswer::granted, kInTime);
   EXPECT_EQ(g.on_part_lost(1), (Effects{{Kind::release, 1}, {Kind::cancel, 2}}));
   EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 0}}));
-}
-
-// ---- unreachable parts -------------------------------------------------------------------------
-
-CompositeFsm persistent() {
-  return CompositeFsm({.parts = 3, .needed = 2, .persists = true});
-}
-
-TEST(CompositeFsm, MajorityOutOfReach_StartsAgainUntilTheTimeout) {
-  CompositeFsm g = persistent();
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_timed_out();
-  g.on_part_answered(PartAnswer::none, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime),
-            (Effects{{Kind::release, 0}, {Kind::request, 0}}));
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kLate), (Effects{{Kind::fail}}));
-}
-
-TEST(CompositeFsm, TimeoutAtUnreachablePartInLaterRound_Fails) {
-  CompositeFsm g = persistent();
-  g.start();
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kLate), (Effects{{Kind::fail}}));
-}
-
-TEST(CompositeFsm, TimeoutAtHeldPartInLaterRound_IsNoFailure) {
-  CompositeFsm g = persistent();
-  g.start();
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
-}
-
-TEST(CompositeFsm, UnreachableMajorityReturns_IsGranted) {
-  CompositeFsm g = persistent();
-  g.start();
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::request, 0}}));
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request_once, 2}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::grant}}));
-}
-
-TEST(CompositeFsm, MajorityFailed_FailsAtOnce) {
-  CompositeFsm g = persistent();
-  g.start();
-  g.on_part_answered(PartAnswer::failed, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::failed, kInTime), (Effects{{Kind::fail}}));
-}
-
-TEST(CompositeFsm, SkippedPartNeeded_RequestedInASecondRound) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  EXPECT_EQ(g.on_part_answered(PartAnswer::skipped, kInTime), (Effects{{Kind::request, 1}}));
-  EXPECT_FALSE(g.requests_every_part());
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::request, 0}}));
-  EXPECT_TRUE(g.requests_every_part());
-  g.on_part_answered(PartAnswer::unreachable, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::unreachable, kInTime), (Effects{{Kind::fail}}));
-}
-
-TEST(CompositeFsm, SingleAttemptOutOfReach_FailsAtOnce) {
-  CompositeFsm g({.parts = 3, .needed = 2, .wait = false, .persists = true});
-  g.start();
-  g.on_part_answered(PartAnswer::skipped, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::skipped, kInTime), (Effects{{Kind::fail}}));
 }
 
 // ---- all orders of events ----------------------------------------------------------------------

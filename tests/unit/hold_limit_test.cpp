@@ -12,31 +12,25 @@ using namespace std::chrono_literals;
 
 constexpr Instant kStart(100s);
 
-TEST(HoldLimit, Unlimited_HasNeitherEndNorWarning) {
-  EXPECT_EQ(HoldLimit{}.end(kStart), Instant::max());
-  EXPECT_EQ(HoldLimit{}.warning(kStart), Instant::max());
-  EXPECT_EQ((HoldLimit{.notice = 1s}.warning(kStart)), Instant::max());
-}
-
-TEST(HoldLimit, DefaultNotice_WarnsAQuarterBeforeTheEnd) {
-  const HoldLimit limit{.longest = 8s};
-  EXPECT_EQ(limit.end(kStart), kStart + 8s);
-  EXPECT_EQ(limit.warning(kStart), kStart + 6s);
-}
-
-TEST(HoldLimit, NoticeGiven_WarnsThatLongBeforeTheEnd) {
-  EXPECT_EQ((HoldLimit{.longest = 8s, .notice = 1s}.warning(kStart)), kStart + 7s);
-}
-
-TEST(HoldLimit, NoticeNotShorterThanTheLimit_WarnsAtOnce) {
-  for (const Duration notice : {Duration(8s), Duration(9s), Duration::max()}) {
-    EXPECT_EQ((HoldLimit{.longest = 8s, .notice = notice}.warning(kStart)), kStart);
+TEST(HoldLimit, Warning_PrecedesTheEnd) {
+  struct Case {
+    HoldLimit limit;
+    Instant warning;
+    Instant end;
+  };
+  const Case cases[] = {
+      {{}, Instant::max(), Instant::max()},
+      {{.notice = 1s}, Instant::max(), Instant::max()},
+      {{.longest = Duration::max()}, Instant::max(), Instant::max()},
+      {{.longest = 8s}, kStart + 6s, kStart + 8s},  // a quarter before the end
+      {{.longest = 8s, .notice = 1s}, kStart + 7s, kStart + 8s},
+      {{.longest = 8s, .notice = 8s}, kStart, kStart + 8s},
+      {{.longest = 8s, .notice = Duration::max()}, kStart, kStart + 8s},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(each.limit.warning(kStart), each.warning);
+    EXPECT_EQ(each.limit.end(kStart), each.end);
   }
-}
-
-TEST(HoldLimit, LimitTooLong_IsUnlimited) {
-  EXPECT_EQ(HoldLimit{.longest = Duration::max()}.end(kStart), Instant::max());
-  EXPECT_EQ(HoldLimit{.longest = Duration::max()}.warning(kStart), Instant::max());
 }
 
 }  // namespace

@@ -29,36 +29,6 @@ TEST(HoldMarker, Name_IsParsedBack) {
   }
 }
 
-TEST(HoldMarker, OtherNames_AreRefused) {
-  for (const char* name : {"",
-                           "held-",
-                           "held-5",
-                           "held-5-",
-                           "held-5-42",
-                           "held-5-00000000042",
-                           "held-5-000000004x",
-                           "held-5-0000000042 ",
-                           "held-5-2147483648",
-                           "held-5-9999999999",
-                           "held-5--000000042",
-                           "held-5--0000000042",
-                           "held-05-0000000042",
-                           "held-+5-0000000042",
-                           "held--5-0000000042",
-                           "held- 5-0000000042",
-                           "held-5 0000000042",
-                           "held-9223372036854775808-0000000042",
-                           "held-5-7-0000000042",
-                           "held-0000000042",
-                           "Held-5-0000000042",
-                           "0held-5-0000000042",
-                           "lock-0000000042",
-                           "count"}) {
-    EXPECT_FALSE(HoldMarker::parse(name)) << name;
-  }
-  EXPECT_FALSE(HoldMarker::parse(std::string("held-5-0000000042\0", 18)));
-}
-
 TEST(HoldMarker, Age_IsHalfATimeoutOrFiveSeconds) {
   EXPECT_EQ(hold_marker_age(1s), 500ms);
   EXPECT_EQ(hold_marker_age(10s), 5s);
@@ -117,13 +87,6 @@ TEST(HoldMarkerTable, Table_EqualsMachine) {
             "");
 }
 
-HoldMarkerState answered(Status status) {
-  HoldMarkerState marker;
-  EXPECT_TRUE(marker.on_tick(5s, 10s));
-  marker.on_created(status);
-  return marker;
-}
-
 TEST(HoldMarkerState, ShortHold_IsNotMarked) {
   HoldMarkerState marker;
   EXPECT_FALSE(marker.on_tick(5s - 1ns, 10s));
@@ -143,29 +106,26 @@ TEST(HoldMarkerState, CreateUnanswered_IsDeletedAfterTheNode) {
   EXPECT_EQ(marker.on_release(), Removal::none) << "a second delete has nothing to do";
 }
 
-TEST(HoldMarkerState, Created_IsDeletedWithTheNode) {
-  HoldMarkerState marker = answered(Status::ok);
-  EXPECT_TRUE(marker.may_exist());
-  EXPECT_EQ(marker.on_release(), Removal::with_node);
-  EXPECT_FALSE(marker.may_exist());
-}
-
-TEST(HoldMarkerState, OutcomeUnknown_IsDeletedAfterTheNode) {
-  HoldMarkerState marker = answered(Status::unknown);
-  EXPECT_TRUE(marker.may_exist());
-  EXPECT_EQ(marker.on_release(), Removal::after_node);
-}
-
-TEST(HoldMarkerState, Refused_IsNotSentAgain) {
-  HoldMarkerState marker = answered(Status::quota_exceeded);
-  EXPECT_FALSE(marker.on_tick(6s, 10s));
-  EXPECT_EQ(marker.on_release(), Removal::none);
-}
-
-TEST(HoldMarkerState, NotSent_IsSentAtALaterTick) {
-  HoldMarkerState marker = answered(Status::not_sent);
-  EXPECT_FALSE(marker.may_exist());
-  EXPECT_TRUE(marker.on_tick(6s, 10s));
+TEST(HoldMarkerState, EachReply_DecidesTheRemoval) {
+  struct Case {
+    Status status;
+    Removal removal;
+    bool is_sent_again;
+  };
+  for (const auto& [status, removal, is_sent_again] :
+       {Case{Status::ok, Removal::with_node, false},
+        Case{Status::unknown, Removal::after_node, false},
+        Case{Status::quota_exceeded, Removal::none, false},
+        Case{Status::not_sent, Removal::none, true}}) {
+    HoldMarkerState marker;
+    EXPECT_TRUE(marker.on_tick(5s, 10s));
+    marker.on_created(status);
+    EXPECT_EQ(marker.may_exist(), removal != Removal::none) << to_string(status);
+    HoldMarkerState later = marker;
+    EXPECT_EQ(later.on_tick(6s, 10s), is_sent_again) << to_string(status);
+    EXPECT_EQ(marker.on_release(), removal) << to_string(status);
+    EXPECT_FALSE(marker.may_exist()) << to_string(status);
+  }
 }
 
 }  // namespace

@@ -93,28 +93,5 @@ TEST(LabelRegistryTest, HostileLabel_IsCutAndPrintable) {
   EXPECT_EQ(registry.all().at(0).first, "a?b" + std::string(61, 'x'));
 }
 
-TEST(LabelMetricsTest, EachLoss_CountsUnderItsReason) {
-  LabelMetrics metrics;
-  for (int i = 0; i <= static_cast<int>(LossReason::closed); ++i) {
-    metrics.add_loss(static_cast<LossReason>(i));
-  }
-  for (const std::uint64_t count : metrics.read("x").losses) EXPECT_EQ(count, 1U);
-}
-
-TEST(LabelMetricsTest, Read_HasEachCount) {
-  LabelMetrics metrics;
-  metrics.add_acquire(AcquireEnd::cancelled, 3ms);
-  metrics.add_hold(HoldEnd::lost, 2h);
-  metrics.candidate_made();
-  metrics.candidate_made();
-  metrics.candidate_ended();
-  const LockMetrics all = metrics.read("x");
-  EXPECT_EQ(all.lock, "x");
-  EXPECT_EQ(all.acquires[2].count(), 1U);
-  EXPECT_EQ(all.ended_holds[2].counts.back(), 1U);
-  EXPECT_EQ(all.candidates, 1U);
-  EXPECT_EQ(all.acquires[0].count() + all.ended_holds[0].count(), 0U);
-}
-
 }  // namespace
 }  // namespace zklock::detail

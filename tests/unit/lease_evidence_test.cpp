@@ -80,14 +80,6 @@ class Line {
   LeaseEvidence evidence_;
 };
 
-TEST(LeaseEvidence, SteadyHeartbeats_GiveTwoThirds) {
-  Line line;
-  for (int i = 0; i < 30; ++i) {
-    EXPECT_EQ(line.operation(), kT * 2 / 3) << i;
-    line.idle(kT / 10);
-  }
-}
-
 TEST(LeaseEvidence, SlowHeartbeats_GiveTwoThirdsLessTwiceTheExcess) {
   for (const Duration takes : {kT / 960, kT / 250, kT / 96, kT / 64, kT / 48}) {
     for (const Duration arrives : {Duration{}, takes / 2, takes}) {
@@ -167,15 +159,6 @@ TEST(LeaseEvidence, SparseQueries_GiveAtLeastThreeEighths) {
   }
 }
 
-TEST(LeaseEvidence, LongSilence_LeavesNoLease) {
-  for (const Duration silence : {kT * 11 / 12, kT, 3 * kT}) {
-    Line line;
-    line.operation();
-    line.idle(silence);
-    EXPECT_LE(line.operation(), Duration{}) << "the last known packet is too old";
-  }
-}
-
 TEST(LeaseEvidence, HeartbeatsAfterASilence_CountAgain) {
   Line line;
   line.idle(3 * kT);
@@ -216,16 +199,6 @@ TEST(LeaseEvidence, LongRequest_IsWorthTheRemainder) {
   EXPECT_EQ(line.operation(kT / 2), kT * 2 / 3 - kT / 10);
 }
 
-TEST(LeaseEvidence, WideGap_CountsFromThePacketBeforeIt) {
-  Line line;
-  for (int i = 0; i < 10; ++i) {
-    line.operation();
-    line.idle(kT / 10);
-  }
-  line.idle(kT / 3 - kT / 10);
-  EXPECT_EQ(line.operation(), kT - kT / 3 - kT / 12);
-}
-
 // The packet before the gap is kept as long as the gap can contain the half tick.
 TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   const Instant zero(seconds(1000));
@@ -234,15 +207,6 @@ TEST(LeaseEvidence, WideGap_StillCountsForTheNextOperation) {
   evidence.on_answered(zero + kT / 3, zero + kT / 3, AnsweredBy::quorum);
   EXPECT_EQ(evidence.lease_expiry(zero + kT / 3 + kT / 5, zero + kT / 3 + kT / 5),
             zero + kT - kT / 12);
-}
-
-TEST(LeaseEvidence, Reconnect_StartsAgain) {
-  Line old;
-  old.idle(4 * kT);
-  const LeaseEvidence fresh(kT, old.now(), old.now() + kT / 48);
-  EXPECT_EQ(fresh.lease_expiry(old.now() + kT / 48, old.now() + kT / 48),
-            old.now() + kT / 48 + kT * 2 / 3);
-  EXPECT_EQ(fresh.lease_expiry(old.now() + kT / 2, old.now() + kT / 2), old.now() + kT - kT / 12);
 }
 
 TEST(LeaseEvidence, AttemptInTheFuture_CountsFromNow) {
@@ -319,6 +283,34 @@ TEST(LeaseEvidence, RepliesAfterALongPause_CountFromBeforeIt) {
   evidence.on_answered(resumed, resumed, AnsweredBy::quorum);
   const Instant later = resumed + kT / 10;
   EXPECT_GE(evidence.lease_expiry(later, later), later);
+}
+
+// ---- packets that are forgotten -----------------------------------------------------------------
+
+/// Returns the shortest lease with heartbeats every T/10. Some of them come `before` after another
+/// operation.
+Duration lease_with_company(Duration before) {
+  const Instant start = Instant(seconds(1000));
+  LeaseEvidence evidence(kT, start, start);
+  Instant now = start;
+  Duration shortest = kT;
+  for (int beat = 0; beat < 30; ++beat) {
+    for (const bool is_beat : {false, true}) {
+      now += is_beat ? before : kT / 10 - before;
+      if (!is_beat && beat % 4 != 0) continue;
+      // The leases of the first heartbeats start at the handshake.
+      if (beat >= 5) shortest = std::min(shortest, evidence.lease_expiry(now, now) - now);
+      evidence.on_answered(now, now, AnsweredBy::quorum);
+    }
+  }
+  return shortest;
+}
+
+// However many packets there are, the forgotten packets must not leave a gap.
+TEST(LeaseEvidenceThinning, OtherOperations_NeverShortenTheLease) {
+  for (int share = 10; share < 200; ++share) {
+    EXPECT_EQ(lease_with_company(kT / share), kT * 2 / 3) << share;
+  }
 }
 
 }  // namespace

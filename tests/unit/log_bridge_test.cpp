@@ -61,24 +61,6 @@ TEST(LogBridge, LineOfTheCClient_IsSplitIntoLevelAndText) {
                                  }));
 }
 
-TEST(LogBridge, BelowTheLoggerLevel_IsNotWritten) {
-  Lines lines;
-  lines.logger->set_level(spdlog::level::err);
-  const LogBridge bridge(lines.log, {});
-  bridge.callback()(":ZOO_WARN@fn@1: no");
-  bridge.callback()(":ZOO_ERROR@fn@1: yes");
-  EXPECT_EQ(lines.sink->lines(), std::vector<std::string>{"error: zookeeper client: fn@1: yes"});
-}
-
-TEST(LogBridge, ControlCharactersAndLength_AreLimited) {
-  Lines lines;
-  const LogBridge bridge(lines.log, {});
-  bridge.callback()(":ZOO_WARN@a\x1b[31m\nb\xff");
-  EXPECT_EQ(lines.sink->lines().back(), "warning: zookeeper client: a?[31m?b?");
-  bridge.callback()((":ZOO_WARN@" + std::string(100'000, 'x')).c_str());
-  EXPECT_LT(lines.sink->lines().back().size(), 1200U);
-}
-
 TEST(LogBridge, Secrets_AreHidden) {
   Lines lines;
   const LogBridge bridge(lines.log, {"sesame", "me:sesame", ""});

@@ -33,26 +33,12 @@ constexpr CountKind other(CountKind kind) {
   return kind == CountKind::lock ? CountKind::hold : CountKind::lock;
 }
 
-TEST(Ownership, Initially_WaitsWithoutCounts) {
-  const Ownership ownership;
-  EXPECT_EQ(ownership.state(), State::waiting);
-  EXPECT_EQ(ownership.count(), 0);
-  EXPECT_EQ(ownership.count(CountKind::lock), 0);
-  EXPECT_EQ(ownership.count(CountKind::hold), 0);
-}
-
 TEST(Ownership, Helper_ReachesEveryState) {
   for (const State state : kAllStates) {
     const Ownership ownership = in(state);
     EXPECT_EQ(ownership.state(), state);
     EXPECT_EQ(ownership.count(), state == State::held || state == State::lost ? 2 : 0);
   }
-}
-
-TEST(Ownership, Granted_WaitingBecomesHeld) {
-  Ownership ownership;
-  ownership.on_granted();
-  EXPECT_EQ(ownership.state(), State::held);
 }
 
 TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
@@ -121,28 +107,6 @@ TEST(Ownership, DropWithoutACount_IsRefused) {
   ownership.on_granted();
   EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::refused);
   EXPECT_EQ(ownership.state(), State::held);
-}
-
-TEST(Ownership, Ended_IsFinal) {
-  Ownership ownership = in(State::held);
-  ownership.drop(CountKind::lock);
-  ownership.drop(CountKind::hold);
-  ownership.withdraw();
-  EXPECT_FALSE(ownership.lose());
-  EXPECT_FALSE(ownership.add(CountKind::lock));
-  EXPECT_EQ(ownership.state(), State::over);
-}
-
-TEST(Ownership, ManyCountsOfBothKinds_LastEndsTheOwnership) {
-  Ownership ownership;
-  ownership.on_granted();
-  for (int i = 0; i < 1000; ++i) {
-    ownership.add(CountKind::lock);
-    ownership.add(CountKind::hold);
-  }
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::hold), Dropped::retained);
-  for (int i = 1; i < 1000; ++i) EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::retained);
-  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::last);
 }
 
 // ---- writing and reading -----------------------------------------------------------------------

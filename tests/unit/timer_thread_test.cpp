@@ -32,14 +32,6 @@ using testing::Latch;
 
 constexpr TimerId kNone{0};
 
-TEST(TimerThread, Due_RunsThenAndNotBefore) {
-  TimerThread timers;
-  const Fact<Instant> ran;
-  const Instant due = timers.now() + 20ms;
-  EXPECT_NE(timers.at(due, [&, ran] { ran.is(timers.now()); }), kNone);
-  EXPECT_GE(ran.get(), due);
-}
-
 TEST(TimerThread, TimeInThePast_RunsAtOnce) {
   TimerThread timers;
   for (const Instant when : {timers.now(), timers.now() - 1h, Instant(), Instant() - 1ns,

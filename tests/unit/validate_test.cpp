@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,7 +23,7 @@ ClientOptions good() {
   return options;
 }
 
-// Returns the error after a change to good options; 0: none.
+/// Returns the error after a change to good options; Errc{}: none.
 Errc after(const std::function<void(ClientOptions&)>& change) {
   ClientOptions options = good();
   change(options);
@@ -33,76 +36,63 @@ Errc after(const std::function<void(ClientOptions&)>& change) {
   return Errc{};
 }
 
-TEST(Validate, Defaults_AreValid) {
-  EXPECT_EQ(after([](ClientOptions&) {}), Errc{});
+/// Sets one option to a value.
+template <class T, class Value>
+std::function<void(ClientOptions&)> with(T ClientOptions::*option, Value value) {
+  return [option, value](ClientOptions& options) { options.*option = T(value); };
 }
 
-TEST(Validate, InvalidHosts_AreRefused) {
-  EXPECT_EQ(after([](ClientOptions& o) { o.hosts = ""; }), Errc::invalid_hosts);
-  EXPECT_EQ(after([](ClientOptions& o) { o.hosts = "a"; }), Errc::invalid_hosts);
-}
-
-TEST(Validate, InvalidDurations_AreRefused) {
-  for (const long long ms : {-1LL, 0LL, 99LL, 3'600'001LL}) {
-    EXPECT_EQ(after([ms](ClientOptions& o) { o.session_timeout = milliseconds(ms); }),
-              Errc::invalid_option)
-        << ms;
+TEST(Validate, EachOption_HasItsRange) {
+  using O = ClientOptions;
+  constexpr std::chrono::hours kDay(24);
+  const std::vector<std::function<void(O&)>> valid{
+      [](O&) {},
+      with(&O::session_timeout, milliseconds(100)),
+      with(&O::loss_callback_limit, milliseconds(0)),
+  };
+  const std::vector<std::function<void(O&)>> invalid{
+      with(&O::session_timeout, milliseconds(-1)),
+      with(&O::session_timeout, milliseconds(0)),
+      with(&O::session_timeout, milliseconds(99)),
+      with(&O::session_timeout, milliseconds(3'600'001)),
+      with(&O::connection_timeout, milliseconds(0)),
+      with(&O::connection_timeout, milliseconds::max()),
+      with(&O::loss_callback_limit, milliseconds(-1)),
+      with(&O::loss_callback_limit, milliseconds(kDay) + milliseconds(1)),
+      with(&O::retry_delay_min, milliseconds(0)),
+      [](O& o) { o.retry_delay_max = o.retry_delay_min - milliseconds(1); },
+      with(&O::max_in_flight, 0),
+      with(&O::max_in_flight, 1'000'000),
+      with(&O::max_node_bytes, 0),
+      with(&O::max_watch_bytes, 10'000'000),
+      with(&O::digest, DigestCredential{"", "x"}),
+      with(&O::digest, DigestCredential{"a:b", "x"}),
+      with(&O::digest, DigestCredential{"m\xC3\xBCller", "x"}),
+      with(&O::digest, DigestCredential{"a", "gr\xC3\xBCn"}),
+  };
+  for (std::size_t i = 0; i < valid.size(); ++i) EXPECT_EQ(after(valid[i]), Errc{}) << i;
+  for (std::size_t i = 0; i < invalid.size(); ++i) {
+    EXPECT_EQ(after(invalid[i]), Errc::invalid_option) << i;
   }
-  EXPECT_EQ(after([](ClientOptions& o) { o.session_timeout = milliseconds(100); }), Errc{});
-  EXPECT_EQ(after([](ClientOptions& o) { o.connection_timeout = milliseconds(0); }),
-            Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.connection_timeout = milliseconds::max(); }),
-            Errc::invalid_option);
-  for (const long long ms : {-1LL, 24LL * 3'600'000 + 1}) {
-    EXPECT_EQ(after([ms](ClientOptions& o) { o.loss_callback_limit = milliseconds(ms); }),
-              Errc::invalid_option)
-        << ms;
-  }
-  EXPECT_EQ(after([](ClientOptions& o) { o.loss_callback_limit = milliseconds(0); }), Errc{});
-  EXPECT_EQ(after([](ClientOptions& o) { o.retry_delay_min = milliseconds(0); }),
-            Errc::invalid_option);
-  EXPECT_EQ(
-      after([](ClientOptions& o) { o.retry_delay_max = o.retry_delay_min - milliseconds(1); }),
-      Errc::invalid_option);
+  EXPECT_EQ(after(with(&O::hosts, "")), Errc::invalid_hosts);
+  EXPECT_EQ(after(with(&O::hosts, "a")), Errc::invalid_hosts);
 }
 
-TEST(Validate, CapsOutOfRange_AreRefused) {
-  EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 0; }), Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.max_in_flight = 1'000'000; }), Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.max_node_bytes = 0; }), Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.max_watch_bytes = 10'000'000; }), Errc::invalid_option);
-}
-
-TEST(Validate, InvalidCredentialsAndAcls_AreRefused) {
-  EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"", "x"}; }), Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"a:b", "x"}; }), Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) {
-              o.digest = {"m\xC3\xBCller", "x"};
-            }),
-            Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.digest = {"a", "gr\xC3\xBCn"}; }), Errc::invalid_option);
-  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::creator_all(); }), Errc::invalid_acl);
-  EXPECT_EQ(after([](ClientOptions& o) {
-              o.acl = AclPolicy::creator_all();
-              o.digest = {"a", ""};
-            }),
-            Errc{});
-  EXPECT_EQ(after([](ClientOptions& o) { o.acl = AclPolicy::list({}); }), Errc::invalid_acl);
-  EXPECT_EQ(after([](ClientOptions& o) {
-              o.acl = AclPolicy::list({{0, "world", "anyone"}});
-            }),
-            Errc::invalid_acl);
-  EXPECT_EQ(after([](ClientOptions& o) {
-              o.acl = AclPolicy::list({{1, "", "anyone"}});
-            }),
-            Errc::invalid_acl);
+TEST(Validate, InvalidAcls_AreRefused) {
+  using O = ClientOptions;
   const AclPolicy of_the_creator = AclPolicy::list({{AclEntry::all, "auth", ""}});
-  EXPECT_EQ(after([&](ClientOptions& o) { o.acl = of_the_creator; }), Errc::invalid_acl);
-  EXPECT_EQ(after([&](ClientOptions& o) {
-              o.acl = of_the_creator;
-              o.digest = {"a", "b"};
-            }),
-            Errc{});
+  for (const AclPolicy& acl :
+       {AclPolicy::creator_all(), of_the_creator, AclPolicy::list({}),
+        AclPolicy::list({{0, "world", "anyone"}}), AclPolicy::list({{1, "", "anyone"}})}) {
+    EXPECT_EQ(after(with(&O::acl, acl)), Errc::invalid_acl);
+  }
+  for (const AclPolicy& acl : {AclPolicy::creator_all(), of_the_creator}) {
+    const auto change = [&acl](O& o) {
+      o.acl = acl;
+      o.digest = {"a", ""};
+    };
+    EXPECT_EQ(after(change), Errc{});
+  }
 }
 
 TEST(Validate, TlsWithoutSupport_IsRefused) {

@@ -85,40 +85,6 @@ void check(const Edges& edges) {
   }
 }
 
-TEST(WaitCycles, NoEdges_NoCycle) {
-  EXPECT_TRUE(wait_cycles({}).empty());
-  EXPECT_FALSE(cycle_through({}, 3));
-  const Edges chain{{1, 2, true}, {2, 3, true}};
-  EXPECT_TRUE(wait_cycles(chain).empty());
-  EXPECT_FALSE(cycle_through(chain, 1));
-  EXPECT_FALSE(cycle_through(chain, 9)) << "an unknown owner";
-}
-
-TEST(WaitCycles, TwoOwners_EdgesAreInOrder) {
-  const Edges edges{{70, 10, true}, {10, 40, true}, {10, 70, true}, {40, 50, true}};
-  const auto cycle = cycle_through(edges, 70);
-  ASSERT_TRUE(cycle);
-  EXPECT_EQ(cycle->edges, (std::vector<std::size_t>{0, 2}));
-  EXPECT_TRUE(cycle->is_certain);
-  EXPECT_FALSE(cycle_through(edges, 40)) << "it is not waited for in a circle";
-  EXPECT_EQ(wait_cycles(edges).size(), 1U);
-}
-
-TEST(WaitCycles, OwnerWaitsForItself_IsACycle) {
-  const Edges edges{{4, 4, false}};
-  ASSERT_TRUE(cycle_through(edges, 4));
-  EXPECT_EQ(cycle_through(edges, 4)->edges, std::vector<std::size_t>{0});
-  EXPECT_EQ(wait_cycles(edges).size(), 1U);
-}
-
-TEST(WaitCycles, LongCertainCycle_ComesBeforeShortPossible) {
-  const Edges edges{{1, 2, false}, {2, 1, true}, {1, 3, true}, {3, 2, true}};
-  const auto cycle = cycle_through(edges, 1);
-  ASSERT_TRUE(cycle);
-  EXPECT_TRUE(cycle->is_certain);
-  EXPECT_EQ(cycle->edges, (std::vector<std::size_t>{2, 3, 1}));
-}
-
 // The bits of a number say which of the twelve edges exist. Chance decides which are certain.
 TEST(WaitCycles, AllGraphsOfFourOwners_EqualDistances) {
   std::mt19937 random(7);

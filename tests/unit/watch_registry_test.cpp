@@ -73,20 +73,6 @@ TEST(WatchRegistry, InterestInFlight_KeepsTheServerWatch) {
   EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kN) << "but A's still is";
 }
 
-TEST(WatchRegistry, AnyOfThreeCancelled_OthersFire) {
-  for (const RequestId first : {kA, kB, kC}) {
-    WatchRegistry watches(100);
-    for (const RequestId id : {kA, kB, kC}) ASSERT_TRUE(watches.expect(id, *kN, kNothing));
-    for (const RequestId id : {kA, kB, kC})
-      EXPECT_EQ(watches.settle(id, ServerWatch::armed), kNoWatch);
-    EXPECT_EQ(watches.cancel(first), kNoWatch);
-    Ids others{kA, kB, kC};
-    std::erase(others, first);
-    EXPECT_EQ(watches.fire("/n", WatchEvent::changed), others);
-    EXPECT_EQ(watches.watch_count(), 0U);
-  }
-}
-
 // With this number, a search through all interests would exceed the time of any test.
 TEST(WatchRegistry, ManyInterestsInOnePath_CancelledIndividually) {
   constexpr std::uint64_t kMany = 300'000;
@@ -132,16 +118,6 @@ TEST(WatchRegistry, CancelledBeforeTheReply_RemovesTheWatchIfSet) {
   ASSERT_TRUE(watches.expect(kC, {"/n"}, kNothing));
   EXPECT_EQ(watches.settle(kC, ServerWatch::kept), kN) << "exists on a missing node";
   EXPECT_EQ(watches.bytes(), 0U);
-}
-
-TEST(WatchRegistry, Event_FiresOnlyInterestsWithAReply) {
-  WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
-  ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA}) << "B was registered after the event";
-  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kB});
 }
 
 TEST(WatchRegistry, CancelledBetweenEventAndCall_IsNotCalled) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -23,14 +22,7 @@ std::optional<std::int32_t> value(std::string_view text) {
   return name->sequence.value;
 }
 
-TEST(ZnodeName, OwnFormat_IsParsed) {
-  EXPECT_EQ(value("lock-0000000042"), 42);
-  EXPECT_EQ(value("lock-0000000000"), 0);
-  EXPECT_EQ(value("lock-2147483647"), 2147483647);
-  EXPECT_EQ(value("lock--2147483648"), std::numeric_limits<std::int32_t>::min());
-  EXPECT_TRUE(ZnodeName::parse("lock-0000000042")->has_prefix(kLockPrefix));
-  EXPECT_TRUE(ZnodeName::parse("lock--2147483648")->has_prefix(kLockPrefix));
-}
+static_assert(kFirstUnusableSequence < Sequence{2147483647 - 100'000});
 
 const std::string kUuid = "0a1b2c3d-4e5f-6789-abcd-ef0123456789";
 const std::string kHex = "0a1b2c3d4e5f6789abcdef0123456789";
@@ -60,6 +52,7 @@ const std::vector<Row> kRows{
 TEST(ZnodeName, EveryRowOfTheTable_IsAContender) {
   for (const auto& [prefix, wanted] : kRows) {
     EXPECT_EQ(value(prefix + "0000000042"), 42) << prefix;
+    EXPECT_EQ(value(prefix + "2147483647"), 2147483647) << prefix;
     EXPECT_EQ(value(prefix + "-2147483648"), std::numeric_limits<std::int32_t>::min()) << prefix;
     EXPECT_EQ(access(prefix + "0000000042"), wanted) << prefix;
     EXPECT_EQ(parse_znode_name(prefix + "0000000042")->prefix, prefix);
@@ -96,120 +89,12 @@ TEST(ZnodeName, NearMissOfARow_IsNoContender) {
   }
 }
 
-TEST(ZnodeName, OtherNames_AreNoContender) {
-  for (const std::string_view text : {"",
-                                      "lock-",
-                                      "lock",
-                                      "0000000042",
-                                      "-0000000042",
-                                      "lock-42",
-                                      "lock-000000042",
-                                      "lock-00000000042",
-                                      "lock--000000042",
-                                      "lock---0000000042",
-                                      "lock-+000000042",
-                                      "lock-+0000000042",
-                                      "lock- 000000042",
-                                      "lock-0000000042 ",
-                                      "lock-0000000042x",
-                                      "lock-0000000042lock-",
-                                      "lock-0x00000042",
-                                      "lock-00000000-1",
-                                      "lock-9999999999",
-                                      "lock-2147483648",
-                                      "lock--0000000000",
-                                      "lock--2147483649",
-                                      "lock--9999999999",
-                                      "Lock-0000000042",
-                                      "lock_0000000042",
-                                      "read-0000000042",
-                                      "_lock__0000000042",
-                                      "__lock_0000000042",
-                                      "__lock___0000000042",
-                                      "_rlock__0000000042",
-                                      "ock-0000000042"}) {
-    EXPECT_EQ(value(text), std::nullopt) << text;
-  }
-  EXPECT_EQ(value(std::string_view("lock-\0"
-                                   "000000042",
-                                   15)),
-            std::nullopt);
-  EXPECT_EQ(value(std::string_view("lock-000000004\0", 15)), std::nullopt);
-  EXPECT_EQ(value("lock-٠٠٠٠٠"), std::nullopt);  // digits, but not ZooKeeper's
-}
-
 TEST(ZnodeName, Made_IsFormattedAsByZooKeeper) {
   EXPECT_EQ(ZnodeName::make(kLockPrefix, {0}).text, "lock-0000000000");
   EXPECT_EQ(ZnodeName::make(kLockPrefix, {42}).text, "lock-0000000042");
   EXPECT_EQ(ZnodeName::make(kLockPrefix, {2147483647}).text, "lock-2147483647");
   EXPECT_EQ(ZnodeName::make(kLockPrefix, {std::numeric_limits<std::int32_t>::min()}).text,
             "lock--2147483648");
-}
-
-TEST(ZnodeName, RandomSequence_IsParsedBack) {
-  std::mt19937 random(7);
-  std::uniform_int_distribution<std::int32_t> any(std::numeric_limits<std::int32_t>::min());
-  for (int i = 0; i < 10'000; ++i) {
-    const auto made = ZnodeName::make(kLockPrefix, {any(random)});
-    const auto read = ZnodeName::parse(made.text);
-    ASSERT_TRUE(read) << made.text;
-    EXPECT_EQ(read->sequence, made.sequence);
-    EXPECT_EQ(read->text, made.text);
-    EXPECT_TRUE(read->has_prefix(kLockPrefix));
-  }
-}
-
-TEST(ZnodeName, OneByteMoreOrLess_IsNoContender) {
-  const std::string name = ZnodeName::make(kLockPrefix, {1234567890}).text;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    EXPECT_EQ(value(name.substr(0, i) + name.substr(i + 1)), std::nullopt) << i;
-  }
-  for (std::size_t i = 0; i <= name.size(); ++i) {
-    for (const char c : {'0', '-', '+', ' ', 'x', '\0'}) {
-      const bool negates = c == '-' && (i == 4 || i == 5);  // a counter beyond its end prints that
-      if (negates) continue;
-      EXPECT_EQ(value(name.substr(0, i) + c + name.substr(i)), std::nullopt) << i << c;
-    }
-  }
-}
-
-TEST(ZnodeName, Comparison_IsBySequenceThenText) {
-  const auto name = [](std::string_view text) { return *parse_znode_name(text); };
-  const std::string curator = "_c_" + kUuid + "-lock-0000000001";
-  const std::string kazoo = kHex + "__lock__0000000001";
-  const std::string later = kHex + "__lock__0000000002";
-  EXPECT_TRUE(name("lock-0000000001").before(name(later)));
-  EXPECT_FALSE(name(later).before(name("lock-0000000001")));
-  EXPECT_TRUE(name("lock--2147483648").before(name("lock-0000000000")));
-  EXPECT_TRUE(name(kazoo).before(name(curator)));
-  EXPECT_FALSE(name(curator).before(name(kazoo)));
-  EXPECT_FALSE(name("lock-0000000001").before(name("lock-0000000001")));
-}
-
-TEST(ZnodeName, PermitsName_HasTheCounts) {
-  const auto fixed = parse_znode_name(permits_prefix(2, 14) + "0000000007");
-  ASSERT_TRUE(fixed);
-  EXPECT_EQ(fixed->access, Access::permits);
-  EXPECT_EQ(fixed->permits, 2);
-  EXPECT_EQ(fixed->named_total, 14);
-  EXPECT_EQ(fixed->sequence.value, 7);
-  const auto shared = parse_znode_name("permits-2147483647--0000000007");
-  ASSERT_TRUE(shared);
-  EXPECT_EQ(shared->permits, 2147483647);
-  EXPECT_EQ(shared->named_total, 0);
-  EXPECT_EQ(shared->sequence.value, -7);
-  EXPECT_TRUE(ZnodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-4-"));
-  EXPECT_FALSE(ZnodeName::parse("permits-2-of-4-0000000007")->has_prefix("permits-2-of-"));
-}
-
-TEST(ZnodeName, MalformedPermits_AreNoContender) {
-  for (const std::string_view prefix :
-       {"permits-", "permits-0-", "permits--1-", "permits-01-", "permits-2147483648-",
-        "permits-1-of-", "permits-1-of-0-", "permits-1-of-02-", "permits-1-of-2", "permits-1-2-",
-        "permits-1-of-2-3-", "permits-+1-", "permits- 1-", "xpermits-1-", "permits-1---",
-        "permits-1-of-2---", "permits-1-OF-2-"}) {
-    EXPECT_EQ(value(std::string(prefix) + "0000000007"), std::nullopt) << prefix;
-  }
 }
 
 TEST(ZnodeName, WriterDowngraded_KeepsItsSequence) {
@@ -223,10 +108,6 @@ TEST(ZnodeName, WriterDowngraded_KeepsItsSequence) {
   EXPECT_EQ(as_reader("__READ__0000000042"), "none");
   EXPECT_EQ(as_reader("lock-0000000042"), "none");
   EXPECT_EQ(as_reader("_c_" + kUuid + "-__WRIT__0000000042"), "none") << "Curator's do not";
-}
-
-TEST(ZnodeName, FirstUnusableSequence_IsWellBeforeTheEnd) {
-  EXPECT_LT(kFirstUnusableSequence, Sequence{2147483647 - 100'000});
 }
 
 }  // namespace
