@@ -42,16 +42,6 @@ class CallTextsTest : public PathLockTest {
   }
 };
 
-TEST_F(CallTextsTest, Contender_HasLabelAndNote) {
-  const auto holds = granted(0, with_note("rebuild"));
-  const auto waits = waiting(1, with_note(""));
-  expect_note(0, "rebuild");
-  expect_note(1, "");
-  release(holds);
-  release(waits);
-  expect_rest();
-}
-
 TEST_F(CallTextsTest, NestedCall_LeavesTheTexts) {
   const Owner owner = Owner::unique();
   const auto outer = granted(0, with_note("rebuild", {.owner = owner}));

@@ -123,19 +123,6 @@ TEST_F(CandidateTest, PauseOfElection_GrowsUntilLeadershipEndsWell) {
   expect_about(pause(), 100ms);
 }
 
-TEST_F(CandidateTest, NextNameTaken_ContendsUntilZnodeIsDeleted) {
-  SimEnsemble& ensemble = lock_.world().ensemble();
-  ensemble.create_container("/locks");
-  ensemble.create_container(LockWorld::kPath);
-  const std::string by_hand = LockWorld::kPath + std::string("/lock-0000000001");
-  ASSERT_EQ(ensemble.create(by_hand), Status::ok);
-  contend(true);
-  ASSERT_TRUE(lock_.world().run_until([&] { return attempts() == 5; }, 10s));
-  EXPECT_FALSE(candidate_->leads());
-  ASSERT_EQ(ensemble.remove(by_hand), Status::ok);
-  run_until_it_leads();
-}
-
 // The callback runs in no task of the outbox, or the end of the call would follow
 // it.
 TEST_F(CandidateTest, CallInStopCallback_EndsWithinIt) {

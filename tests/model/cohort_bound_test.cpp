@@ -30,48 +30,6 @@ TEST_F(CohortBound, OtherClientWaits_BatchHasExactlyItsBound) {
   expect_rest();
 }
 
-TEST_F(CohortBound, NoOtherClientWaits_BatchIsUnbounded) {
-  const auto four = on({.batch = 4});
-  const auto first = granted(0, four);
-  auto rest = several_wait(0, four, 20);
-  client(0).reset_counts();
-  auto before = first;
-  for (const auto next : rest) {
-    release(before);
-    expect_same_node(before, next);
-    before = next;
-  }
-  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::count_children));
-  EXPECT_LE(client(0).requests(), 10U) << "one question for two grants at most";
-  release(before);
-  expect_rest();
-}
-
-// A contender of another client enqueues while the query is in flight. The reply does not include
-// it.
-TEST_F(CohortBound, LaterContender_WaitsForOneBatchAtMost) {
-  const auto four = on({.batch = 4});
-  const auto first = granted(0, four);
-  auto rest = several_wait(0, four, 12);
-  auto before = first;
-  for (std::size_t i = 0; i < 5; ++i) {
-    release(before);
-    before = rest[i];
-  }
-  const auto outside = waiting(1);
-  std::size_t after = 0;
-  for (std::size_t i = 5; i < rest.size() && !is_granted(outside); ++i) {
-    release(before);
-    before = rest[i];
-    if (is_granted(before)) ++after;
-  }
-  EXPECT_TRUE(is_granted(outside));
-  EXPECT_LE(after, 4U);
-  release(outside);
-  release_as_granted(rest);
-  expect_rest();
-}
-
 // A quorum operation for every batch would cost more than the batch saves.
 TEST_F(CohortBound, LaggingServer_BoundCountsFromItsCatchUp) {
   const auto four = on({.batch = 4});
@@ -158,16 +116,6 @@ class CohortWatchReply : public CohortTest {
   std::size_t third_ = 0;
 };
 
-TEST_F(CohortWatchReply, QueryInFlight_NextGrantWaitsOnSameZnode) {
-  begin();
-  run();
-  expect_same_node(second_, third_);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 0U);
-  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
-  release(third_);
-  expect_rest();
-}
-
 TEST_F(CohortWatchReply, OtherContenderFound_ReleasesZnode) {
   const auto outside = lock_.acquire(1);
   client(1).cut_off();
@@ -209,13 +157,6 @@ TEST_F(CohortWatchReply, LostReply_ReleasesZnode) {
   expect_served_anew();
 }
 
-TEST_F(CohortWatchReply, ErrorReply_ReleasesZnode) {
-  begin();
-  lock_.world().fail_next(0, Kind::count_children, Status::no_auth);
-  run();
-  expect_served_anew();
-}
-
 TEST_F(CohortWatchReply, NewCallDuringQuery_WaitsForReply) {
   begin();
   const auto fourth = lock_.acquire(0, anew());
@@ -228,26 +169,6 @@ TEST_F(CohortWatchReply, NewCallDuringQuery_WaitsForReply) {
   EXPECT_EQ(call(fourth).outcomes, 0);
   release(third_);
   expect_same_node(third_, fourth);
-  release(fourth);
-  expect_rest();
-}
-
-TEST_F(CohortWatchReply, NoWaiterAtReply_ReleasesZnode) {
-  begin();
-  lock_.cancel(third_);
-  run();
-  EXPECT_EQ(call(third_).outcomes, 1);
-  EXPECT_TRUE(lock_.nodes().empty());
-  expect_rest();
-}
-
-TEST_F(CohortWatchReply, WaitersCancelled_ReplyGrantsNewCall) {
-  begin();
-  lock_.cancel(third_);
-  const auto fourth = lock_.acquire(0, anew());
-  EXPECT_EQ(call(fourth).outcomes, 0);
-  run();
-  expect_same_node(second_, fourth);
   release(fourth);
   expect_rest();
 }
@@ -267,50 +188,6 @@ TEST_F(CohortWatchReply, NoWaiterAtReply_RetainsIdleLock) {
   const auto outside = granted(1);
   release(outside);
   lock_.end_use(0);
-  expect_rest();
-}
-
-// The query is older than the grants that the watch allowed, and the watch has fired.
-TEST_F(CohortWatchReply, GrantsSinceQuery_ReplyCausesNewQuery) {
-  lock_.use(0);
-  const core::CohortPolicy terms{.batch = 3, .keep_idle_for = 5s};
-  release(granted(0, on(terms)));
-  const auto chain = [&](int count) {
-    std::vector<std::size_t> calls;
-    for (int i = 0; i < count; ++i) calls.push_back(lock_.acquire(0, on(terms)));
-    return calls;
-  };
-  for (const auto each : chain(3)) {
-    ASSERT_TRUE(is_granted(each));
-    lock_.release(each);
-  }
-  const auto calls = chain(4);
-  for (std::size_t i = 0; i < 2; ++i) lock_.release(calls[i]);
-  ASSERT_TRUE(is_granted(calls[2])) << "the third since the watch was looked at";
-  const std::string other = std::string(LockWorld::kPath) + "/config";
-  ASSERT_EQ(ensemble().create(other), Status::ok);
-  ASSERT_EQ(ensemble().remove(other), Status::ok);
-  ASSERT_TRUE(client(0).can_receive());
-  client(0).receive();
-  lock_.release(calls[2]);
-  EXPECT_EQ(call(calls[3]).outcomes, 0);
-  EXPECT_GT(client(0).unanswered(), 0U);
-  client(0).reset_counts();
-  run();
-  expect_same_node(calls[2], calls[3]);
-  EXPECT_EQ(client(0).requests(Kind::list_and_watch), 1U);
-  release(calls[3]);
-  lock_.end_use(0);
-  expect_rest();
-}
-
-TEST_F(CohortWatchReply, DelayMarker_CountsAsOwn) {
-  Request request = on({.batch = 2});
-  request.lock_delay = 5s;
-  begin(request);
-  run();
-  expect_same_node(second_, third_);
-  release(third_);
   expect_rest();
 }
 

@@ -22,26 +22,6 @@ class Writing {
   GuardedTransaction tx_;
 };
 
-TEST_F(CohortTest, CommitInFlight_IsWrittenBeforeNextGrant) {
-  ensemble().create("/data", "0");
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  std::optional<bool> written;
-  {
-    GuardedTransaction tx(call(first).hold);
-    tx.set("/data", "1");
-    tx.async_commit([&](const std::exception_ptr& e) { written = e == nullptr; });
-  }
-  lock_.release(first);
-  EXPECT_EQ(call(second).outcomes, 0)
-      << "the servers could not distinguish it from one of the second";
-  run();
-  EXPECT_EQ(written, true);
-  expect_new_node(first, second);
-  release(second);
-  expect_rest();
-}
-
 TEST_F(CohortTest, CommitAfterRelease_WritesNothing) {
   ensemble().create("/data", "0");
   const auto first = granted(0, many());

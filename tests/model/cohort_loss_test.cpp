@@ -40,18 +40,6 @@ TEST_F(CohortLoss, SessionExpired_HolderLostAndRestServed) {
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(CohortLoss, LeaseExpired_HolderLostAndRestServed) {
-  lock_.world().isolate(0);
-  run_for(5s);
-  EXPECT_EQ(lock_.losses_notified(first_), 1U);
-  EXPECT_EQ(call(rest_[0]).outcomes, 0);
-  lock_.world().disconnect(0);
-  run_for(5s);
-  lock_.world().reconnect(0);
-  run_for(1s);
-  expect_first_lost_and_rest_served();
-}
-
 TEST_F(CohortLoss, ZnodeDeleted_HolderLostAndRestServed) {
   run_for(1s);  // after two ticks its own znode is watched
   ASSERT_EQ(ensemble().remove(call(first_).node), Status::ok);
@@ -129,21 +117,6 @@ TEST_F(CohortEnd, ErrorOfZnode_EndsAllCallsOfCohort) {
     EXPECT_EQ(error(each), Errc::session_expired);
   }
   release(outside);
-  expect_rest();
-}
-
-TEST_F(CohortEnd, SessionEndsWhileWaiting_CohortOrderIsRetained) {
-  const auto outside = granted(1);
-  const auto rest = several_wait(0, many(), 3);
-  lock_.world().expire(0);
-  run_for(1s);
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  release(outside);
-  EXPECT_TRUE(is_granted(rest[0]));
-  release(rest[0]);
-  expect_same_node(rest[0], rest[1]);
-  release(rest[1]);
-  release(rest[2]);
   expect_rest();
 }
 

@@ -9,21 +9,6 @@ namespace {
 
 // ---- requests and order ------------------------------------------------------------------------
 
-TEST_F(CohortTest, SessionHandoff_SendsNoRequest) {
-  const auto first = granted(0, many());
-  const auto second = waiting(0, many());
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  reset_counts();
-  release(first);
-  expect_same_node(first, second);
-  EXPECT_EQ(call(second).token.grant_index, 1U);
-  EXPECT_EQ(client(0).requests(), 0U);
-  release(second);
-  EXPECT_EQ(client(0).requests(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  expect_rest();
-}
-
 // A new znode would cost the local contenders their turn, and the rest of the lease is of use.
 TEST_F(CohortTest, HandoffLateInLease_SendsNoRequest) {
   const auto first = granted(0, many());
@@ -47,30 +32,20 @@ TEST_F(CohortTest, HandoffLateInLease_SendsNoRequest) {
 TEST_F(CohortTest, SeveralWaiters_AreGrantedInOrder) {
   const auto first = granted(0, many());
   auto rest = several_wait(0, many(), 5);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  reset_counts();
   auto before = first;
   for (const auto next : rest) {
     release(before);
     expect_same_node(before, next);
+    EXPECT_EQ(call(next).token.grant_index, call(before).token.grant_index + 1);
     EXPECT_EQ(lock_.held(), 1U);
     before = next;
   }
+  EXPECT_EQ(client(0).requests(), 0U);
   release(before);
-  expect_rest();
-}
-
-TEST_F(CohortTest, CallsOfOneOwner_Nest) {
-  const Owner owner = Owner::unique();
-  auto mine = many();
-  mine.owner = owner;
-  const auto outer = granted(0, mine);
-  const auto other = waiting(0, many());
-  const auto inner = granted(0, mine);
-  EXPECT_EQ(call(inner).token, call(outer).token);
-  release(outer);
-  EXPECT_EQ(call(other).outcomes, 0);
-  release(inner);
-  expect_same_node(outer, other);
-  release(other);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  EXPECT_EQ(client(0).requests(), 1U);
   expect_rest();
 }
 
@@ -131,67 +106,6 @@ TEST_F(CohortTest, CancelledCall_LeavesZnodeToTheNext) {
   expect_rest();
 }
 
-TEST_F(CohortTest, LastCallCancelled_DeletesZnode) {
-  const auto outside = granted(1);
-  const auto rest = several_wait(0, many(), 2);
-  lock_.cancel(rest[1]);
-  lock_.cancel(rest[0]);
-  run();
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  const auto later = waiting(0, many());
-  release(outside);
-  EXPECT_TRUE(is_granted(later));
-  release(later);
-  expect_rest();
-}
-
-TEST_F(CohortTest, Deadline_CountsForEachCall) {
-  const auto first = granted(0, many());
-  auto request = many();
-  request.timeout = 1s;
-  const auto hasty = waiting(0, request);
-  const auto patient = waiting(0, many());
-  run_for(1s);
-  EXPECT_EQ(call(hasty).outcomes, 1);
-  release(first);
-  expect_same_node(first, patient);
-  release(patient);
-  expect_rest();
-}
-
-TEST_F(CohortTest, SingleAttemptBehindOwnClient_FailsAtOnce) {
-  const auto first = granted(0, many());
-  reset_counts();
-  const auto attempt = lock_.acquire(0, once(many()));
-  EXPECT_EQ(call(attempt).outcomes, 1);
-  EXPECT_FALSE(is_granted(attempt));
-  EXPECT_EQ(client(0).requests(), 0U);
-  release(first);
-  expect_rest();
-}
-
-TEST_F(CohortTest, SingleAttempt_StartsCohort) {
-  const auto first = granted(0, once(many()));
-  const auto second = waiting(0, many());
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  release(first);
-  expect_same_node(first, second);
-  release(second);
-  expect_rest();
-}
-
-TEST_F(CohortTest, ReaderThatJoinedAttempt_ContinuesAsReader) {
-  const auto holder = granted(0, LockWorld::to_read());
-  const Request attempt = once(many());
-  lock_.acquire(1, attempt);
-  const auto reads = lock_.acquire(1, LockWorld::to_read(attempt.owner));
-  run();
-  EXPECT_TRUE(is_granted(reads)) << "beside the other reader";
-  release(holder);
-  release(reads);
-  expect_rest();
-}
-
 TEST_F(CohortTest, FailedSingleAttempt_DelaysNoWaiter) {
   const auto outside = granted(1);
   const auto attempt = lock_.acquire(0, once(many()));
@@ -204,24 +118,6 @@ TEST_F(CohortTest, FailedSingleAttempt_DelaysNoWaiter) {
   EXPECT_TRUE(is_granted(patient));
   release(patient);
   expect_rest();
-}
-
-TEST_F(CohortTest, Close_EndsAllCalls) {
-  const auto held = granted(0, many());
-  const auto rest = several_wait(0, many(), 3);
-  reset_counts();
-  lock_.core(0).close();
-  EXPECT_EQ(client(0).requests(Kind::create_contender), 0U);
-  lock_.world().run_all();
-  for (const auto each : rest) {
-    EXPECT_EQ(call(each).outcomes, 1);
-    EXPECT_EQ(error(each), Errc::closed);
-  }
-  EXPECT_EQ(call(held).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.losses_notified(held), 1U);
-  lock_.release(held);
-  lock_.world().run_all();
-  EXPECT_EQ(lock_.violation(), "");
 }
 
 // ---- other options of a lock -------------------------------------------------------------------

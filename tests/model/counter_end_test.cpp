@@ -126,35 +126,6 @@ TEST_F(CounterEnd, CallsRepeatedEndlessly_PathIsRecreated) {
   }
 }
 
-TEST_F(CounterEnd, SingleAttemptsRepeatedEndlessly_PathIsRecreated) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
-    ensemble().set_counter(LockWorld::kPath, kLast);
-    storm({0s, 0s, 0s}, 10, seed);
-    EXPECT_LT(counter(), 10'000) << seed;
-    expect_rest();
-  }
-}
-
-TEST_F(CounterEnd, HolderExists_ContendersWaitForRelease) {
-  const auto holder = granted(0);
-  ensemble().set_counter(LockWorld::kPath, kLast);
-  const auto waits = lock_.acquire(1);
-  const auto tries = lock_.acquire(2, {.timeout = 0s});
-  const auto gives_up = lock_.acquire(2, {.timeout = 10s});
-  run_for(20s);
-  EXPECT_EQ(lock_.call(holder).hold.state(), HoldState::held);
-  EXPECT_EQ(lock_.call(waits).outcomes, 0);
-  expect_ended_with_nothing(tries);
-  expect_ended_with_nothing(gives_up);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  lock_.release(holder);
-  run_for(2s);
-  EXPECT_TRUE(is_granted(waits));
-  EXPECT_EQ(lock_.call(waits).node, child("lock-0000000000"));
-  release(waits);
-  expect_rest();
-}
-
 // A contender that waits for the restart of the counter has no znode that could be counted.
 TEST_F(CounterEnd, HolderSharesZnode_OtherClientsAreGranted) {
   const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
@@ -197,24 +168,6 @@ TEST_F(CounterEnd, IdleLockRetained_OtherClientsAreGranted) {
     lock_.end_use(0);
     expect_rest();
   }
-}
-
-TEST_F(CounterEnd, OtherChildExists_FailsAndNamesIt) {
-  create("config");
-  ensemble().set_counter(LockWorld::kPath, kLast);
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    reset_counts();
-    const auto call = lock_.acquire(0);
-    run();
-    EXPECT_EQ(error(call), Errc::sequence_exhausted);
-    EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"config\""), std::string::npos);
-    EXPECT_EQ(client(0).requests(Kind::create_contender), attempt == 0 ? 1U : 0U);
-  }
-  remove("config");
-  const auto call = granted(0);
-  EXPECT_EQ(lock_.call(call).node, child("lock-0000000000"));
-  release(call);
-  expect_rest();
 }
 
 TEST_F(CounterEnd, PathRecreatedByOtherClient_IsNotDeleted) {
@@ -265,28 +218,6 @@ class CountAtCounterEnd : public CounterEnd {
   const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
 };
 
-TEST_F(CountAtCounterEnd, PathRecreated_RetainsPermitCount) {
-  for (const auto& request : {permits_, LockWorld::Request{}}) {
-    end_counter();
-    const auto call = granted(0, request);
-    EXPECT_EQ(count(), "3");
-    EXPECT_LT(counter(), 10);
-    release(call);
-    expect_rest();
-  }
-}
-
-TEST_F(CountAtCounterEnd, PathRecreated_AllClientsAreGranted) {
-  end_counter();
-  std::vector<std::size_t> calls;
-  for (const std::size_t c : {0U, 1U, 2U, 0U}) calls.push_back(lock_.acquire(c, permits_));
-  run_for(5s);
-  EXPECT_EQ(lock_.held(), 3U);
-  for (const auto call : calls) release(call);
-  EXPECT_EQ(count(), "3");
-  expect_rest();
-}
-
 TEST_F(CountAtCounterEnd, PermitCountChangedMeanwhile_RetainsNewCount) {
   end_counter();
   const auto call = lock_.acquire(0, permits_);
@@ -307,18 +238,6 @@ TEST_F(CountAtCounterEnd, OutcomeUnknown_RetainsPermitCount) {
     EXPECT_EQ(count(), "3");
     expect_rest();
   }
-}
-
-TEST_F(CountAtCounterEnd, CountAndOtherChild_FailsAndNamesOtherChild) {
-  create("zone");
-  end_counter();
-  const auto call = lock_.acquire(0, permits_);
-  run();
-  ASSERT_EQ(error(call), Errc::sequence_exhausted);
-  EXPECT_NE(std::string(lock_.call(call).error->what()).find("\"zone\""), std::string::npos);
-  EXPECT_EQ(count(), "3");
-  remove("zone");
-  expect_rest();
 }
 
 }  // namespace

@@ -106,18 +106,6 @@ TEST_F(CreateLimiterTest, CancelledDuringCreate_AdmitsNextAtReply) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, CancelledInQueue_DoesNotDelayFlush) {
-  client(0).cut_off();
-  const auto calls = acquire(3);
-  for (const std::size_t call : calls) lock_.cancel(call);
-  lock_.path_lock(0)->check_clocks();
-  EXPECT_TRUE(lock_.has_work(0)) << "two creates are in flight";
-  run_for(1s);
-  client(0).mend();
-  expect_rest();
-  EXPECT_EQ(creates(), 2U);
-}
-
 TEST_F(CreateLimiterTest, ConnectionTimeout_EndsAllQueuedCreates) {
   lock_.world().disconnect(0);
   run();
@@ -143,14 +131,6 @@ TEST_F(CreateLimiterTest, SessionLost_AllContendersQueueAgain) {
   EXPECT_EQ(creates(), 2U) << "the first two were held back by the client already";
   EXPECT_EQ(lock_.nodes().size(), 4U);
   expect_granted_in_turn({calls[1], calls[2], calls[3], calls[4]});
-  expect_rest();
-}
-
-TEST_F(CreateLimiterTest, ParentMissing_OrderIsRetained) {
-  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath), Status::ok);
-  const auto calls = acquire(7);
-  run();
-  expect_granted_in_turn(calls);
   expect_rest();
 }
 
@@ -192,15 +172,6 @@ TEST_F(CreateLimiterTest, CohortInQueue_CreatesOnce) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, SingleAttemptInQueue_FailsWithoutGrant) {
-  const auto calls = acquire(2);
-  const auto attempt = lock_.acquire(0, {.timeout = 0s});
-  run();
-  expect_ended_with_nothing(attempt);
-  expect_granted_in_turn(calls);
-  expect_rest();
-}
-
 TEST_F(CreateLimiterTest, Close_EndsQueuedCreates) {
   const auto calls = acquire(6);
   lock_.core(0).close();
@@ -208,16 +179,6 @@ TEST_F(CreateLimiterTest, Close_EndsQueuedCreates) {
   for (const std::size_t call : calls) EXPECT_EQ(error(call), Errc::closed);
   EXPECT_TRUE(lock_.nodes().empty());
   EXPECT_FALSE(lock_.has_work(0));
-}
-
-TEST_F(CreateLimiterTest, SharedPermitCount_CreatesAreGrantedInOrder) {
-  lock_.say_permits(2);
-  const auto calls = acquire(5, LockWorld::shared_permits(1, 2));
-  EXPECT_EQ(creates(), 2U);
-  run();
-  EXPECT_EQ(creates(), 5U);
-  EXPECT_EQ(lock_.held(), 2U);
-  expect_granted_in_turn(calls);
 }
 
 }  // namespace

@@ -123,18 +123,6 @@ TEST_F(DowngradeFaults, EveryFaultAtEveryStep_HeldOrLost) {
   EXPECT_GT(lost, 20);
 }
 
-TEST_F(DowngradeFaults, LostReplyAndRelease_DowngradeIsNotRepeated) {
-  world().lose_reply(0, Kind::transaction);
-  downgrade();
-  step(1);
-  lock_.release(reads_);
-  run();
-  lock_.connect_all();
-  EXPECT_TRUE(lock_.nodes().empty());
-  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
-  expect_rest();
-}
-
 // ---- guarded transactions -----------------------------------------------------------------------
 
 TEST_F(DowngradeFaults, CommitDuringDowngrade_IsExecuted) {
@@ -228,23 +216,6 @@ TEST_F(DowngradeFaults, CommitAbandoned_IsNotRepeated) {
   expect_rest();
 }
 
-TEST_F(DowngradeFaults, CommitAfterDowngrade_IsOneRequest) {
-  ensemble().create(kDataPath, "0");
-  downgraded();
-  reset_counts();
-  commit();
-  run();
-  EXPECT_EQ(code_, std::nullopt);
-  EXPECT_EQ(data(), "1");
-  EXPECT_EQ(client(0).requests(), 1U);
-  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
-  commit();
-  run();
-  EXPECT_EQ(code_, Errc::lock_lost);
-  release(reads_);
-  expect_rest();
-}
-
 /// The ensemble has executed the downgrade, but the client lost the reply. After a refused commit
 /// it waits a quarter of a second, and then looks at its znodes.
 class DowngradeInDoubt : public DowngradeTest {
@@ -302,17 +273,6 @@ TEST_F(DowngradeInDoubt, SessionExpired_CommitReportsLoss) {
   EXPECT_EQ(data(), "0");
   lock_.connect_all();
   release(reads_);
-  expect_rest();
-}
-
-TEST_F(DowngradeInDoubt, Release_DeletesEitherZnode) {
-  const auto reader = lock_.acquire(1, to_read());
-  lock_.release(reads_);
-  lock_.connect_all();
-  run();
-  EXPECT_FALSE(there(writer_) || there(reader_));
-  EXPECT_TRUE(lock_.call(reader).granted());
-  release(reader);
   expect_rest();
 }
 

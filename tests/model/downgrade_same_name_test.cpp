@@ -181,46 +181,6 @@ TEST_F(DowngradeSameName, PathIsKept_HolderReads) {
   }
 }
 
-// The first transaction after a reconnect: nothing has shown the contender's znode since.
-TEST_F(DowngradeSameName, BeginsAfterReconnect_SparesOther) {
-  const Owner owner = Owner::unique();
-  const auto writes = granted(0, LockWorld::to_write(owner));
-  const auto reads = granted(0, LockWorld::to_read(owner));
-  lock_.world().disconnect(0);
-  run();
-  remove_path();
-  const auto other = lock_.acquire(1, LockWorld::to_write());
-  run_only(1, [&] { return lock_.call(other).granted(); });
-  const auto nodes = lock_.nodes();
-  lock_.world().reconnect(0);
-  run_only(0, [&] { return client(0).is_connected(); });
-  lock_.release(writes);
-  lock_.world().run_all();
-  EXPECT_EQ(lock_.nodes(), nodes) << "deleted: the writer's znode of another client";
-  EXPECT_EQ(lock_.call(other).hold.state(), HoldState::held);
-  EXPECT_NE(lock_.call(reads).hold.state(), HoldState::held);
-  EXPECT_EQ(lock_.violation(), "");
-}
-
-TEST_F(DowngradeSameName, ReplyLostAndReaderUnreadable_HoldIsKept) {
-  const Owner owner = Owner::unique();
-  const auto writes = granted(0, LockWorld::to_write(owner));
-  const auto reads = granted(0, LockWorld::to_read(owner));
-  lock_.world().lose_reply(0, Kind::transaction);
-  lock_.release(writes);
-  run();
-  ASSERT_FALSE(client(0).is_connected());
-  for (int i = 0; i < 2; ++i) client(0).fail_next(Kind::get, Status::no_auth);
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  client(0).clear_faults();
-  run_for(5s);
-  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-}
-
 // An earlier copy of the transaction was executed.
 TEST_F(DowngradeSameName, ReaderZnodeExists_ReleaseDeletesIt) {
   const Owner owner = Owner::unique();

@@ -16,62 +16,6 @@ namespace {
 using Kind = OperationKind;
 using Downgrade = DowngradeTest;
 
-TEST_F(Downgrade, ReaderWaits_IsGranted) {
-  const auto reader = waiting(1, to_read());
-  const FencingToken token = hold().token();
-  reset_counts();
-  downgraded();
-  EXPECT_TRUE(lock_.call(reader).granted());
-  EXPECT_EQ(lock_.held(), 2U);
-  EXPECT_EQ(hold().state(), HoldState::held);
-  EXPECT_EQ(hold().token(), token);
-  EXPECT_EQ(client(0).requests(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
-  EXPECT_EQ(client(1).requests(), 1U) << "a list";
-  reset_counts();
-  release(reads_);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U)
-      << "without an announcement, which no reader trusts";
-  EXPECT_EQ(client(0).requests(), 1U);
-  release(reader);
-  expect_rest();
-}
-
-TEST_F(Downgrade, WriterQueuedFirst_IsGrantedBeforeReader) {
-  const auto writer = waiting(1, to_write());
-  const auto reader = waiting(2, to_read());
-  reset_counts();
-  downgraded();
-  EXPECT_EQ(lock_.call(writer).outcomes + lock_.call(reader).outcomes, 0);
-  EXPECT_EQ(client(1).requests(), 2U) << "a list, and a watch";
-  EXPECT_EQ(client(2).requests(), 0U) << "it watches the writer before it";
-  world().run_for(5s);
-  EXPECT_EQ(client(1).requests(Kind::list_children), 1U) << "the young node of an old number";
-  release(reads_);
-  EXPECT_TRUE(lock_.call(writer).granted());
-  EXPECT_EQ(lock_.call(reader).outcomes, 0);
-  release(writer);
-  EXPECT_TRUE(lock_.call(reader).granted());
-  release(reader);
-  expect_rest();
-}
-
-TEST_F(Downgrade, ReadersAroundWriter_OnlyThoseAheadAreGranted) {
-  const auto first = waiting(1, to_read());
-  const auto writer = waiting(2, to_write());
-  const auto late = waiting(1, to_read());
-  downgraded();
-  EXPECT_TRUE(lock_.call(first).granted());
-  EXPECT_EQ(lock_.call(writer).outcomes + lock_.call(late).outcomes, 0);
-  release(reads_);
-  EXPECT_EQ(lock_.call(writer).outcomes, 0);
-  release(first);
-  EXPECT_TRUE(lock_.call(writer).granted());
-  release(writer);
-  release(late);
-  expect_rest();
-}
-
 TEST_F(Downgrade, WriteCountLeft_NotDowngraded) {
   const auto again = granted(0, LockWorld::to_write(owner_));
   reset_counts();
@@ -88,33 +32,6 @@ TEST_F(Downgrade, WriteCountLeft_NotDowngraded) {
   EXPECT_TRUE(is_reader());
   EXPECT_EQ(client(0).requests(), 1U);
   release(reads_);
-  expect_rest();
-}
-
-TEST_F(Downgrade, ReadReleasedFirst_NotDowngraded) {
-  release(reads_);
-  EXPECT_EQ(client(0).requests(), 0U);
-  release(writes_);
-  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::announce_and_delete));
-  expect_rest();
-}
-
-TEST_F(Downgrade, ThreadExited_NotDowngraded) {
-  release(reads_);
-  release(writes_);
-  auto writes = LockWorld::to_write(owner_);
-  writes.kind = core::CountKind::lock;
-  writes_ = granted(0, writes);
-  auto reads = LockWorld::to_read(owner_);
-  reads.kind = core::CountKind::shared_lock;
-  reads_ = granted(0, reads);
-  reset_counts();
-  lock_.path_lock(0)->thread_exits(owner_);
-  run();
-  EXPECT_EQ(client(0).requests(), client(0).requests(Kind::remove));
-  EXPECT_EQ(client(0).requests(), 1U);
-  release(reads_);
-  release(writes_);
   expect_rest();
 }
 
@@ -193,48 +110,6 @@ TEST_F(Downgrade, NameTakenByStranger_RemainsWriter) {
   expect_rest();
 }
 
-TEST_F(Downgrade, Throttled_IsRetried) {
-  const auto reader = waiting(1, to_read());
-  world().fail_next(0, Kind::transaction, Status::throttled);
-  downgrade();
-  run();
-  EXPECT_TRUE(is_writer());
-  world().run_for(1s);
-  EXPECT_TRUE(is_reader());
-  EXPECT_TRUE(lock_.call(reader).granted());
-  release(reads_);
-  release(reader);
-  expect_rest();
-}
-
-TEST_F(Downgrade, ReleaseWhileThrottled_LeavesNoZnode) {
-  world().fail_next(0, Kind::transaction, Status::throttled);
-  downgrade();
-  run();
-  release(reads_);
-  EXPECT_TRUE(lock_.nodes().empty());
-  EXPECT_FALSE(lock_.has_work(0));
-  expect_rest();
-}
-
-TEST_F(Downgrade, MaximumHoldTime_CountsFromWriteGrant) {
-  release(reads_);
-  release(writes_);
-  auto wish = LockWorld::to_write(owner_);
-  wish.limit = {.longest = 3s};
-  writes_ = granted(0, wish);
-  reads_ = granted(0, LockWorld::to_read(owner_));
-  const auto writer = waiting(1, to_write());
-  downgrade();
-  run();
-  world().run_for(5s);
-  EXPECT_EQ(hold().state(), HoldState::lost) << "it is the same hold";
-  EXPECT_TRUE(lock_.call(writer).granted());
-  release(reads_);
-  release(writer);
-  expect_rest();
-}
-
 // The loss is notified before the client learns of the lost reply. The delete of the znode follows.
 TEST_F(Downgrade, MaximumHoldTimeBeforeReply_DeletesEitherZnode) {
   release(reads_);
@@ -261,20 +136,6 @@ TEST_F(Downgrade, MaximumHoldTimeBeforeReply_DeletesEitherZnode) {
   expect_rest();
 }
 
-TEST_F(Downgrade, ReleaseRequestBySequenceNumber_IsObeyed) {
-  downgraded();
-  world().run_for(2s);
-  const auto name = core::ZnodeName::parse(reader_.substr(reader_.rfind('/') + 1));
-  const std::string marker = LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
-  ASSERT_EQ(ensemble().create(marker, std::string(core::kReleaseRequestForces)), Status::ok);
-  world().run_for(5s);
-  EXPECT_EQ(hold().state(), HoldState::lost);
-  EXPECT_FALSE(there(reader_));
-  ASSERT_EQ(ensemble().remove(marker), Status::ok);
-  release(reads_);
-  expect_rest();
-}
-
 TEST_F(Downgrade, CloseDuringDowngrade_HoldIsLost) {
   for (int steps = 0; steps < 3; ++steps) {
     LockWorld lock(1);
@@ -291,6 +152,67 @@ TEST_F(Downgrade, CloseDuringDowngrade_HoldIsLost) {
     EXPECT_FALSE(lock.has_work(0));
     lock.release(reads);
   }
+}
+
+// ---- the znode ----------------------------------------------------------------------------------
+
+// A list can be older than the downgrade.
+TEST_F(Downgrade, EitherZnodeName_IsOwn) {
+  downgraded();
+  for (const std::string& node : {writer_, reader_}) {
+    client::Reply list;
+    list.children = {node.substr(node.rfind('/') + 1)};
+    const auto is_mine_at = [&](std::size_t c) {
+      const auto path_lock = lock_.path_lock(c);
+      detail::ViewBuilder view(list, detail::ViewScope::all_holders());
+      view.take({}, detail::OwnZnodes(path_lock->context().keeper().session(), path_lock->nodes()));
+      return view.view().lock.holders.at(0).mine;
+    };
+    EXPECT_TRUE(is_mine_at(0)) << node;
+    EXPECT_FALSE(is_mine_at(1)) << node;
+  }
+  release(reads_);
+  expect_rest();
+}
+
+TEST_F(Downgrade, BeforeReply_BothNamesAreOwn) {
+  downgrade();
+  EXPECT_EQ(lock_.path_lock(0)->nodes().size(), 2U);
+  EXPECT_TRUE(lock_.has_work(0)) << "flush() waits for it";
+  run();
+  EXPECT_EQ(lock_.path_lock(0)->nodes().size(), 1U);
+  EXPECT_FALSE(lock_.has_work(0));
+  release(reads_);
+  expect_rest();
+}
+
+TEST_F(Downgrade, ZnodeDeletedBefore_IsLoss) {
+  ASSERT_EQ(ensemble().remove(writer_), Status::ok);
+  downgrade();
+  run();
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  EXPECT_EQ(lock_.losses_notified(reads_), 1U);
+  EXPECT_TRUE(lock_.nodes().empty());
+  release(reads_);
+  expect_rest();
+}
+
+// A znode of this session at the path is not necessarily the one that the downgrade created.
+TEST_F(Downgrade, OtherAttemptAfterLostReply_IsLoss) {
+  world().lose_reply(0, Kind::transaction);
+  downgrade();
+  run();
+  const Node node = *ensemble().find(reader_);
+  auto other = core::ZnodeData::parse(node.data);
+  ASSERT_TRUE(other);
+  other->attempt = core::ZnodeData::parse(node.data)->attempt + "0";
+  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
+  ASSERT_EQ(ensemble().create(reader_, other->encode(), node.owner), Status::ok);
+  lock_.connect_all();
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  release(reads_);
+  ensemble().remove(reader_);
+  expect_rest();
 }
 
 }  // namespace

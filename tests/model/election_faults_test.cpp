@@ -3,9 +3,7 @@
 // another leader, and the states of an observer never go back.
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <random>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -122,49 +120,6 @@ TEST_P(ElectionFaults, FaultDuringLeaderChange_NextLeaderIsObserved) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ElectionFaults, ::testing::ValuesIn(kFaults));
-
-TEST(ElectionModel, RandomEvents_LastValueIsObserved) {
-  for (std::uint32_t seed = 0; seed < 60; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    ElectionWorld election;
-    std::minstd_rand random(seed + 1);
-    const auto below = [&](std::size_t n) { return random() % n; };
-    for (int i = 0; i < 400; ++i) {
-      const std::size_t c = below(3);
-      switch (below(40)) {
-        case 0: inject(election.world(), c, kFaults[below(kFaults.size())]); break;
-        case 1:
-        case 2: repair(election.world(), c); break;
-        case 3:
-        case 4: {
-          const Leadership leader = election.leadership(below(2));
-          election.proclaim(leader, std::to_string(i));
-          break;
-        }
-        default: {
-          const auto steps = election.world().steps();
-          if (!steps.empty()) election.world().run(steps[below(steps.size())]);
-        }
-      }
-      ASSERT_EQ(election.violation, "");
-    }
-    // Pending faults can still lose replies. Repeat until none is left.
-    std::size_t leads = 0;
-    for (int round = 0; round < 25; ++round) {
-      for (std::size_t c = 0; c < 3; ++c) repair(election.world(), c);
-      election.world().run_for(10s);
-      leads = election.leadership(0).state() == HoldState::held ? 0 : 1;
-      election.proclaim(election.leadership(leads), "last");
-      for (std::size_t c = 0; c < 3; ++c) repair(election.world(), c);
-      election.world().run_for(10s);
-    }
-    EXPECT_EQ(election.results.back()->code, std::nullopt);
-    ASSERT_EQ(election.violation, "");
-    EXPECT_EQ(election.leader_in_view(), election.leadership(leads).token());
-    EXPECT_EQ(election.view().proclaimed, "last");
-    for (const auto& result : election.results) ASSERT_EQ(result->outcomes, 1);
-  }
-}
 
 }  // namespace
 }  // namespace zklock::model

@@ -165,46 +165,6 @@ TEST(ElectionModel, SeveralValues_AreWrittenInCallOrder) {
   EXPECT_EQ(election.written(election.leadership(0)), "c");
 }
 
-TEST(ElectionModel, LeaderUnawareOfLoss_ProclaimIsRefused) {
-  for (const bool has_value_before : {false, true}) {
-    ElectionWorld election;
-    const Leadership stale = election.leadership(0);
-    if (has_value_before) election.proclaim(stale, "a");
-    election.world().run_all();
-    ASSERT_EQ(election.ensemble().remove(stale.node()), Status::ok);
-    ASSERT_EQ(stale.state(), HoldState::held) << "the client does not know of the loss";
-    election.proclaim(stale, "late");
-    election.world().run({Step::Kind::serve, 0});
-    election.world().run({Step::Kind::serve, 0});
-    EXPECT_EQ(election.written(stale),
-              has_value_before ? std::optional<std::string>("a") : std::nullopt);
-    election.world().run_for(1s);
-    EXPECT_EQ(election.results.back()->code, Errc::lock_lost);
-    EXPECT_EQ(election.leader_in_view(), election.leadership(1).token());
-    EXPECT_EQ(election.view().proclaimed, std::nullopt);
-    EXPECT_EQ(election.violation, "");
-    EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(stale)), nullptr)
-        << "it is cleared away";
-  }
-}
-
-// The sequence numbers restart with the path. So the value of another leader can have the name that
-// this leader's value would have.
-TEST(ElectionModel, ValueOfOtherToken_IsIgnored) {
-  ElectionWorld election;
-  const Leadership leader = election.leadership(0);
-  const core::Proclamation forged{{leader.token().zxid - 1}, "old"};
-  ASSERT_EQ(election.ensemble().create(ElectionWorld::proclaimed_node(leader), forged.encode()),
-            Status::ok);
-  election.world().run_for(1s);
-  EXPECT_EQ(election.leader_in_view(), leader.token());
-  EXPECT_EQ(election.view().proclaimed, std::nullopt);
-  election.proclaim(leader, "new");
-  election.world().run_for(1s);
-  EXPECT_EQ(election.results.back()->code, std::nullopt);
-  EXPECT_EQ(election.view().proclaimed, "new");
-}
-
 TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
   ElectionWorld election;
   election.proclaim(election.leadership(0), "a");
@@ -216,23 +176,6 @@ TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
   ASSERT_EQ(election.views.size(), 3U);
   EXPECT_EQ(election.views[1].proclaimed, "a");
   EXPECT_EQ(election.views[2].proclaimed, "b") << "when it can be read again";
-}
-
-TEST(ElectionModel, UnreadableValueOfNewLeader_LeaderIsReported) {
-  ElectionWorld election;
-  election.world().run_for(500ms);
-  election.observer->stop();
-  election.proclaim(election.leadership(0), "a");
-  election.world().run_for(500ms);
-  election.views.clear();
-  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
-  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
-  election.observe();
-  election.world().run_for(500ms);
-  ASSERT_EQ(election.views.size(), 2U);
-  EXPECT_EQ(election.views[0].lock.holders.front().token, election.leadership(0).token());
-  EXPECT_EQ(election.views[0].proclaimed, std::nullopt);
-  EXPECT_EQ(election.views[1].proclaimed, "a");
 }
 
 // The counter is beyond its end; see core::Sequence.

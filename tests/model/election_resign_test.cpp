@@ -124,15 +124,5 @@ TEST(ElectionModel, ValueOfOtherLeaderOfSameName_IsNotDeleted) {
   }
 }
 
-TEST(ElectionModel, LeaderZnodeDeletedByHand_ValueIsDeleted) {
-  ElectionWorld election;
-  const Leadership leader = election.leadership(0);
-  election.proclaim(leader, "a");
-  election.world().run_for(1s);
-  ASSERT_EQ(election.ensemble().remove(leader.node()), Status::ok);
-  election.world().run_for(1s);
-  EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(leader)), nullptr);
-}
-
 }  // namespace
 }  // namespace zklock::model

@@ -2,7 +2,6 @@
 // The lines of the log about the events of a contender.
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -184,20 +183,6 @@ TEST_F(EventLines, CohortWaits_EachLineHasItsPosition) {
     lock_.release(call);
     run_for(0s);
   }
-}
-
-TEST_F(EventLines, NestedCalls_AddNoLine) {
-  const Owner owner = Owner::unique();
-  const auto outer = lock_.acquire(0, {.owner = owner});
-  run_for(0s);
-  const auto inner = lock_.acquire(0, {.owner = owner});
-  run_for(0s);
-  lock_.release(inner);
-  run_for(0s);
-  EXPECT_EQ(sentences(), Lines{"acquired"});
-  lock_.release(outer);
-  run_for(0s);
-  EXPECT_EQ(sentences(), (Lines{"acquired", "released"}));
 }
 
 TEST_F(DefaultEventLines, ShortHold_AddsNoLine) {

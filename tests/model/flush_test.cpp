@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When flush() returns true, the ensemble has confirmed every withdrawal begun before the call. If
 // the ACL does not permit a delete, flush() returns false.
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -67,28 +66,18 @@ class FlushTest : public PathLockTest {
 
 // ---- a withdrawal ------------------------------------------------------------------------------
 
-TEST_F(FlushTest, TimeoutBeforeReplyToCreate_WaitsForDelete) {
-  expect_withdrawal_is_waited_for({}, {.timeout = 20ms});
-}
-
-TEST_F(FlushTest, StopBeforeReplyToCreate_WaitsForDelete) {
-  expect_withdrawal_is_waited_for({}, {});
-}
-
-TEST_F(FlushTest, ReaderStoppedBeforeReply_WaitsForDelete) {
-  expect_withdrawal_is_waited_for(LockWorld::to_write(), LockWorld::to_read());
-}
-
-TEST_F(FlushTest, PermitStoppedBeforeReply_WaitsForDelete) {
-  expect_withdrawal_is_waited_for(LockWorld::permits(1, 1), LockWorld::permits(1, 1));
-}
-
-TEST_F(FlushTest, GateStoppedBeforeReply_WaitsForDelete) {
-  expect_withdrawal_is_waited_for(LockWorld::at_gate(1), LockWorld::at_gate(1));
-}
-
-TEST_F(FlushTest, BatchStoppedBeforeReply_WaitsForDelete) {
-  expect_withdrawal_is_waited_for({}, {.local = {.batch = 8}});
+TEST_F(FlushTest, WithdrawnBeforeReply_WaitsForDelete) {
+  using Request = LockWorld::Request;
+  const std::vector<std::pair<Request, Request>> holders_and_requests = {
+      {{}, {.timeout = 20ms}},
+      {{}, {}},
+      {LockWorld::to_write(), LockWorld::to_read()},
+      {LockWorld::permits(1, 1), LockWorld::permits(1, 1)},
+      {LockWorld::at_gate(1), LockWorld::at_gate(1)},
+      {{}, {.local = {.batch = 8}}}};
+  for (const auto& [holder, request] : holders_and_requests) {
+    expect_withdrawal_is_waited_for(holder, request);
+  }
 }
 
 TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
@@ -108,18 +97,6 @@ TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
   expect_rest();
 }
 
-TEST_F(FlushTest, LatchClosedBeforeReplyToCreate_WaitsForDelete) {
-  const std::size_t holder = granted(1);
-  client(0).cut_off();
-  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0), false);
-  candidate->contend();
-  run();
-  candidate->close();
-  expect_flush_waits_for_withdrawal();
-  lock_.release(holder);
-  expect_rest();
-}
-
 TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
   lock_.world().disconnect(0);
   const std::size_t call = lock_.acquire(0, LockWorld::shared_permits(1, 2));
@@ -133,17 +110,6 @@ TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
 }
 
 // ---- a loss ------------------------------------------------------------------------------------
-
-TEST_F(FlushTest, EndOfMaxHoldWhileCutOff_WaitsForDelete) {
-  const std::size_t call = granted(0, {.limit = {.longest = 1s}});
-  client(0).cut_off();
-  // Time passes, but no later step runs.
-  ASSERT_TRUE(lock_.world().run_until(
-      [&] { return lock_.call(call).hold.state() == HoldState::lost && lock_.has_work(0); }, 5s));
-  expect_flush_waits_for_withdrawal();
-  lock_.release(call);
-  expect_rest();
-}
 
 // A hold reports its end by the clock. The timer that acts on the end can run later.
 TEST_F(FlushTest, EndOfMaxHoldBeforeItsTimer_WaitsForDelete) {
@@ -179,6 +145,14 @@ TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {
   });
   lock_.release(reader);
   expect_rest();
+}
+
+TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
+  detail::BackgroundWork work;
+  work.close();
+  work.begin();
+  EXPECT_TRUE(work.is_idle());
+  EXPECT_TRUE(work.is_settled(work.newest()));
 }
 
 // ---- an ACL that does not permit DELETE --------------------------------------------------------
@@ -225,22 +199,6 @@ TEST_F(RefusedDelete, Flush_ReturnsFalseWithoutWaiting) {
   expect_rest_when_permitted();
 }
 
-TEST_F(RefusedDelete, LaterAcquire_FailsInsteadOfWaiting) {
-  refused_release();
-  const std::size_t next = lock_.acquire(0);
-  run();
-  expect_no_auth(next);
-  EXPECT_EQ(nodes_of_client(), 1U);
-  // A failed call has sent the delete once more.
-  permit_delete(true);
-  const std::size_t third = lock_.acquire(0);
-  run();
-  expect_no_auth(third);
-  EXPECT_EQ(nodes_of_client(), 0U);
-  lock_.release(granted(0));
-  expect_rest();
-}
-
 TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
   refused_release();
   client(0).cut_off();
@@ -267,19 +225,6 @@ TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
   expect_rest_when_permitted();
 }
 
-TEST_F(RefusedDelete, OtherClient_WaitsUntilTheSessionEnds) {
-  refused_release();
-  const std::size_t other = waiting(1);
-  run_for(60s);
-  EXPECT_FALSE(is_granted(other));
-  lock_.world().expire(0);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(other));
-  permit_delete(true);
-  lock_.release(other);
-  expect_rest();
-}
-
 TEST_F(RefusedDelete, UnknownPath_IsTriedAgain) {
   ASSERT_EQ(ensemble().create("/locks/b"), Status::ok);
   ASSERT_EQ(ensemble().create("/locks/b/lock-0000000000"), Status::ok);
@@ -295,17 +240,6 @@ TEST_F(RefusedDelete, UnknownPath_IsTriedAgain) {
   run();
   EXPECT_TRUE(flushed());
   expect_rest();
-}
-
-TEST_F(RefusedDelete, WaitingCalls_Fail) {
-  const std::size_t holder = granted(0, LockWorld::to_write());
-  const std::size_t first = waiting(0, LockWorld::to_read());
-  const std::size_t second = waiting(0, LockWorld::to_read());
-  permit_delete(false);
-  release(holder);
-  for (const std::size_t call : {first, second}) expect_no_auth(call);
-  EXPECT_EQ(nodes_of_client(), 3U);
-  expect_rest_when_permitted();
 }
 
 TEST_F(RefusedDelete, BatchBesideRefusedWithdrawal_Fails) {
@@ -333,16 +267,6 @@ TEST_F(RefusedDelete, CallsAfterALossByMaxHold_Fail) {
   expect_no_auth(next);
   lock_.release(call);
   expect_rest_when_permitted();
-}
-
-TEST_F(RefusedDelete, EndOfSession_EndsIt) {
-  refused_release();
-  lock_.world().expire(0);
-  run_for(1s);
-  EXPECT_TRUE(flushed());
-  permit_delete(true);
-  lock_.release(granted(0));
-  expect_rest();
 }
 
 TEST_F(RefusedDelete, EndOfSessionDuringRetry_EndsIt) {

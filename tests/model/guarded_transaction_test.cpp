@@ -84,17 +84,6 @@ class GuardedModel : private SimEnsemble::Server {
   bool written_without_lock_ = false;
 };
 
-TEST(GuardedTransactionModel, Commit_IsOneRequest) {
-  GuardedModel model;
-  model.world().client(0).reset_counts();
-  model.commit();
-  EXPECT_EQ(model.world().client(0).requests(), 1U);
-  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 1U);
-  model.world().run_all();
-  EXPECT_EQ(model.code, std::nullopt);
-  EXPECT_EQ(model.data(), "1");
-}
-
 TEST(GuardedTransactionModel, ChangeOfOwnZnode_IsRefused) {
   GuardedModel model;
   model.world().client(0).reset_counts();
@@ -129,52 +118,6 @@ TEST(GuardedTransactionModel, LargerThanRequest_IsRefused) {
   EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 0U);
 }
 
-TEST(GuardedTransactionModel, HoldKnownAsLost_NothingIsSent) {
-  GuardedModel model;
-  model.world().expire(0);
-  model.world().run_all();
-  ASSERT_EQ(model.hold().state(), HoldState::lost);
-  model.world().client(0).reset_counts();
-  model.commit();
-  model.world().run_all();
-  EXPECT_EQ(model.code, Errc::lock_lost);
-  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 0U);
-}
-
-TEST(GuardedTransactionModel, HolderUnawareOfLoss_IsRefused) {
-  GuardedModel model;
-  ASSERT_EQ(model.ensemble().remove(model.hold().node()), Status::ok);
-  ASSERT_EQ(model.hold().state(), HoldState::held) << "the client does not know of the loss";
-  model.commit();
-  EXPECT_EQ(model.world().client(0).requests(Kind::transaction), 1U);
-  model.world().run_all();
-  EXPECT_EQ(model.code, Errc::lock_lost);
-  EXPECT_EQ(model.violation(), "");
-}
-
-TEST(GuardedTransactionModel, CommitArrivesAfterSession_IsRefused) {
-  GuardedModel model;
-  model.commit();
-  model.world().disconnect(0, OnTheWay::linger);
-  model.world().expire(0);
-  model.world().run_all();  // the request arrives
-  EXPECT_EQ(model.code, Errc::outcome_unknown);
-  EXPECT_EQ(model.data(), "0");
-  EXPECT_EQ(model.violation(), "");
-}
-
-TEST(GuardedTransactionModel, ReplyLost_OutcomeIsUnknown) {
-  GuardedModel model;
-  model.commit();
-  model.world().disconnect(0, OnTheWay::linger);
-  model.world().run_all();
-  EXPECT_EQ(model.code, Errc::outcome_unknown);
-  EXPECT_EQ(model.text,
-            "commit /locks/a: the reply was lost; the writes may have been executed "
-            "[outcome_unknown]");
-  EXPECT_EQ(model.data(), "1") << "and it was written";
-}
-
 TEST(GuardedTransactionModel, DeadlineBeforeSending_IsNeverSent) {
   GuardedModel model;
   model.world().disconnect(0);
@@ -200,21 +143,6 @@ TEST(GuardedTransactionModel, DeadlineAfterSending_OutcomeIsUnknown) {
   model.world().run_all();
   EXPECT_EQ(model.data(), "1");
   EXPECT_EQ(model.outcomes, 1);
-}
-
-TEST(GuardedTransactionModel, LossWhileDisconnected_EndsWaitWithLockLost) {
-  GuardedModel model;
-  model.world().disconnect(0);
-  model.world().run_all();
-  model.commit();
-  const Instant until = model.hold().valid_until();
-  model.world().run_until(until - 1ms);
-  EXPECT_EQ(model.outcomes, 0);
-  model.world().run_for(10ms);
-  EXPECT_EQ(model.code, Errc::lock_lost);
-  model.world().reconnect(0);
-  model.world().run_for(20s);
-  EXPECT_EQ(model.violation(), "");
 }
 
 TEST(GuardedTransactionModel, CloseAfterWrite_OutcomeIsUnknown) {

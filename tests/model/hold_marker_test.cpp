@@ -2,6 +2,7 @@
 // The hold markers of long holds: their requests, the other contenders, and the release.
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -14,14 +15,6 @@ namespace {
 
 using Kind = OperationKind;
 using HoldMarkerTest = WithMarkers<PathLockTest>;
-
-TEST_F(HoldMarkerTest, ShortHold_SendsNothing) {
-  const auto call = granted(0);
-  run_for(kShortHold);
-  EXPECT_EQ(client(0).requests(Kind::transaction), 0U);
-  release(call);
-  expect_rest();
-}
 
 TEST_F(HoldMarkerTest, LongHold_SendsOneRequest) {
   const auto call = marked(0);
@@ -67,31 +60,6 @@ TEST_F(HoldMarkerTest, Waiter_IsNotGrantedByTheMarker) {
   expect_rest();
 }
 
-TEST_F(HoldMarkerTest, ArrivalAfterTheMarker_WaitsForTheHolder) {
-  const auto holder = marked(0);
-  const auto waiter = waiting(1);
-  const auto next = waiting(2);
-  release(holder);
-  EXPECT_TRUE(is_granted(waiter));
-  release(waiter);
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, EveryKind_IgnoresMarkers) {
-  const auto reader = marked(0, LockWorld::to_read());
-  const auto other = granted(1, LockWorld::to_read());
-  const auto writer = waiting(2, LockWorld::to_write());
-  run_for(kLongHold);
-  EXPECT_EQ(lock_.hold_markers().size(), 2U);
-  release(reader);
-  release(other);
-  EXPECT_TRUE(is_granted(writer));
-  release(writer);
-  expect_rest();
-}
-
 // ---- the release -------------------------------------------------------------------------------
 
 TEST_F(HoldMarkerTest, Release_DeletesBothInOneTransaction) {
@@ -103,22 +71,6 @@ TEST_F(HoldMarkerTest, Release_DeletesBothInOneTransaction) {
   run();
   EXPECT_EQ(client(0).requests(), 1U);
   EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, ReleaseBeforeReply_IsNotDelayed) {
-  const auto call = marking();
-  const auto waiter = waiting(1);
-  release_node(call);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  EXPECT_EQ(client(0).requests(Kind::transaction), 1U) << "the marker's create";
-  client(0).mend();
-  run();
-  EXPECT_TRUE(is_granted(waiter));
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U) << "the marker's delete";
-  expect_no_markers();
-  release(waiter);
   expect_rest();
 }
 
@@ -166,14 +118,6 @@ TEST_F(HoldMarkerTest, Refused_IsNeitherRepeatedNorDeleted) {
   expect_rest();
 }
 
-TEST_F(HoldMarkerTest, Throttled_IsSentAtTheNextTick) {
-  client(0).fail_next(Kind::transaction, Status::throttled);
-  const auto call = marked(0);
-  EXPECT_EQ(client(0).requests(Kind::transaction), 2U);
-  release(call);
-  expect_rest();
-}
-
 TEST_F(HoldMarkerTest, DisconnectedAtItsAge_IsMarkedLater) {
   const auto call = granted(0);
   const auto created = created_ms(call);
@@ -187,38 +131,26 @@ TEST_F(HoldMarkerTest, DisconnectedAtItsAge_IsMarkedLater) {
   expect_rest();
 }
 
-TEST_F(HoldMarkerTest, LeaseLost_MarkerIsDeletedWithTheZnode) {
-  const auto call = marked(0);
-  client(0).cut_off();
-  run_for(5s);
-  ASSERT_EQ(lock_.call(call).hold.state(), HoldState::lost);
-  client(0).mend();
-  run_for(2s);
-  EXPECT_TRUE(lock_.nodes().empty());
-  expect_no_markers();
-  release(call);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, SessionExpired_MarkerIsDeletedWithTheZnode) {
-  const auto call = marked(0);
-  lock_.world().expire(0);
-  run();
-  EXPECT_TRUE(lock_.nodes().empty());
-  expect_no_markers();
-  lock_.world().reconnect(0);
-  release(call);
-  expect_rest();
-}
-
-TEST_F(HoldMarkerTest, ZnodeDeletedByHand_MarkerIsDeleted) {
-  const auto call = marked(0);
-  ASSERT_EQ(ensemble().remove(lock_.call(call).node), Status::ok);
-  run();
-  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
-  expect_no_markers();
-  release(call);
-  expect_rest();
+TEST_F(HoldMarkerTest, EachLoss_MarkerIsDeleted) {
+  const auto lease_ends = [&](std::size_t) {
+    client(0).cut_off();
+    run_for(5s);
+    client(0).mend();
+  };
+  const std::function<void(std::size_t)> losses[] = {
+      lease_ends, [&](std::size_t) { lock_.world().expire(0); },
+      [&](std::size_t call) { ensemble().remove(lock_.call(call).node); }};
+  for (const auto& happens : losses) {
+    const auto call = marked(0);
+    happens(call);
+    run_for(2s);
+    EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+    EXPECT_TRUE(lock_.nodes().empty());
+    expect_no_markers();
+    lock_.world().reconnect(0);
+    release(call);
+    expect_rest();
+  }
 }
 
 TEST_F(HoldMarkerTest, MarkerDeletedByHand_ReleaseSucceeds) {

@@ -6,34 +6,6 @@
 namespace zklock::model {
 namespace {
 
-TEST_F(IdleLock, SessionExpired_IsLost) {
-  const auto first = idle();
-  lock_.world().expire(0);
-  run_for(1s);
-  EXPECT_TRUE(lock_.nodes().empty());
-  const auto again = granted(0, kept());
-  expect_new_node(first, again);
-  release(again);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, LeaseExpired_IsLost) {
-  const auto first = idle();
-  lock_.world().isolate(0);
-  run_for(4500ms);
-  const auto again = lock_.acquire(0, kept());
-  EXPECT_EQ(call(again).outcomes, 0);
-  lock_.world().heal(0);
-  run_for(5s);
-  if (!client(0).is_connected()) lock_.world().reconnect(0);
-  run();
-  expect_new_node(first, again);
-  release(again);
-  lock_.end_use(0);
-  expect_released();
-}
-
 TEST_F(IdleLock, LeaseExpiredWithoutCall_IsReleased) {
   auto request = on({.keep_idle_for = 1h});
   release(granted(0, request));
@@ -97,40 +69,25 @@ TEST_F(IdleLock, ProcessPaused_IsLostBeforeAnyEvent) {
   expect_released();
 }
 
+// Its loss is known from the event, without another look.
 TEST_F(IdleLock, ZnodeDeleted_IsLost) {
-  const auto first = idle();
-  run_for(1s);
-  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
-  run();
-  const auto again = granted(0, kept());
-  expect_new_node(first, again);
-  release(again);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, ZnodeDeleted_IsNotReadAgain) {
-  const auto first = idle();
-  run_for(1s);
-  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
-  reset_counts();
-  run();
-  ASSERT_EQ(client(0).live_interests(), 0U) << "the loss is known";
-  EXPECT_EQ(client(0).requests(Kind::check), 0U);
-  EXPECT_EQ(client(0).requests(Kind::get), 0U);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, ZnodeDeletedBeforeItsWatch_IsLost) {
-  const auto first = idle();
-  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
-  run();  // before its own znode is watched
-  const auto again = granted(0, kept());
-  expect_new_node(first, again);
-  release(again);
-  lock_.end_use(0);
-  expect_released();
+  for (const bool is_watched : {true, false}) {
+    lock_.use(0);
+    const auto first = idle();
+    if (is_watched) run_for(1s);
+    ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+    reset_counts();
+    run();
+    if (is_watched) {
+      EXPECT_EQ(client(0).live_interests(), 0U);
+      EXPECT_EQ(client(0).requests(Kind::check) + client(0).requests(Kind::get), 0U);
+    }
+    const auto again = granted(0, kept());
+    expect_new_node(first, again);
+    release(again);
+    lock_.end_use(0);
+    expect_released();
+  }
 }
 
 TEST_F(IdleLock, ZnodeReplaced_IsLost) {
@@ -152,19 +109,16 @@ TEST_F(IdleLock, ZnodeReplaced_IsLost) {
 }
 
 TEST_F(IdleLock, ReleaseRequested_IsReleased) {
-  idle();
-  request_release({});
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  withdraw_request();
-  expect_released();
-}
-
-TEST_F(IdleLock, ForcedRelease_IsReleased) {
-  idle();
-  request_release(core::kReleaseRequestForces);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  withdraw_request();
-  expect_released();
+  for (const auto data : {core::kReleaseRequestAsks, core::kReleaseRequestForces}) {
+    lock_.use(0);
+    idle();
+    reset_counts();
+    request_release(data);
+    EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+    withdraw_request();
+    lock_.end_use(0);
+    expect_released();
+  }
 }
 
 TEST_F(IdleLock, DisconnectedWithinLease_IsRetained) {

@@ -28,21 +28,6 @@ TEST_F(IdleLock, LockAndRelease_SendNoRequest) {
   expect_released();
 }
 
-TEST_F(IdleLock, OtherContenderArrives_IsReleased) {
-  const auto first = idle();
-  const auto outside = lock_.acquire(1);
-  run();
-  EXPECT_TRUE(is_granted(outside));
-  EXPECT_GT(call(outside).token, call(first).token);
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  const auto again = waiting(0, kept());
-  release(outside);
-  expect_new_node(first, again);
-  release(again);
-  lock_.end_use(0);
-  expect_released();
-}
-
 // A call with another batch has a cohort of its own.
 TEST_F(IdleLock, OtherCohortArrives_IsReleased) {
   const auto first = idle();
@@ -86,15 +71,6 @@ TEST_F(IdleLock, OneOfTwoObjectsDestroyed_IsRetained) {
   expect_released();
 }
 
-TEST_F(IdleLock, ContenderWaitsAtRelease_IsNotRetained) {
-  const auto first = granted(0, kept());
-  const auto outside = waiting(1);
-  release(first);
-  EXPECT_TRUE(is_granted(outside));
-  release(outside);
-  expect_released();
-}
-
 TEST_F(IdleLock, ContenderWaitsAtSecondRelease_IsReleased) {
   idle();
   const auto again = granted(0, kept());
@@ -102,42 +78,6 @@ TEST_F(IdleLock, ContenderWaitsAtSecondRelease_IsReleased) {
   release(again);
   EXPECT_TRUE(is_granted(outside));
   release(outside);
-  expect_released();
-}
-
-TEST_F(IdleLock, LockBeforeReply_WaitsForIt) {
-  const auto first = granted(0, kept());
-  lock_.release(first);
-  const auto second = lock_.acquire(0, kept());
-  EXPECT_EQ(call(second).outcomes, 0);
-  run();
-  expect_same_node(first, second);
-  release(second);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, LockBeforeReply_QueuesBehindFoundContenders) {
-  const auto first = granted(0, kept());
-  const auto outside = waiting(1);
-  lock_.release(first);
-  const auto second = lock_.acquire(0, kept());
-  const auto attempt = lock_.acquire(0, once(kept()));
-  const auto third = lock_.acquire(0, kept());
-  run();
-  EXPECT_TRUE(is_granted(outside));
-  EXPECT_EQ(call(attempt).outcomes, 1);
-  EXPECT_FALSE(is_granted(attempt));
-  EXPECT_EQ(call(second).outcomes, 0);
-  release(outside);
-  for (const auto each : {second, third}) {
-    if (is_granted(each)) release(each);
-  }
-  for (const auto each : {second, third}) {
-    EXPECT_TRUE(is_granted(each));
-    if (call(each).hold) release(each);
-  }
-  lock_.end_use(0);
   expect_released();
 }
 
@@ -179,31 +119,6 @@ TEST_F(IdleLock, WaiterForReply_IsNotOvertakenLater) {
   expect_released();
 }
 
-TEST_F(IdleLock, WaiterForReply_CanCancel) {
-  const auto first = granted(0, kept(4));
-  const auto outside = lock_.acquire(1);  // its znode is created after the list
-  lock_.release(first);
-  auto request = kept(4);
-  request.owner = Owner::unique();
-  const auto second = lock_.acquire(0, request);
-  if (!is_granted(second)) lock_.cancel(second);
-  run();
-  EXPECT_EQ(call(second).outcomes, 1);
-  if (call(second).hold) release(second);
-  EXPECT_TRUE(is_granted(outside));
-  release(outside);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, IdleTimeElapsed_IsReleased) {
-  idle();
-  run_for(kKept - 1ms);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  run_for(kTick + 1ms);
-  expect_released();
-}
-
 TEST_F(IdleLock, IdleTime_CountsFromLastRelease) {
   idle();
   run_for(kKept - 1s);
@@ -211,12 +126,6 @@ TEST_F(IdleLock, IdleTime_CountsFromLastRelease) {
   run_for(kKept - 1s);
   EXPECT_EQ(lock_.nodes().size(), 1U);
   run_for(1s + kTick);
-  expect_released();
-}
-
-TEST_F(IdleLock, LastObjectDestroyed_IsReleased) {
-  idle();
-  lock_.end_use(0);
   expect_released();
 }
 
@@ -248,20 +157,6 @@ TEST_F(IdleLock, WaiterOfSameClient_IsGranted) {
   EXPECT_GT(call(other).token.zxid, call(second).token.zxid)
       << "a contender with other options does not share the znode";
   release(other);
-  expect_released();
-}
-
-TEST_F(IdleLock, LastOfBatch_RetainsLock) {
-  const auto first = granted(0, kept(3));
-  const auto second = waiting(0, kept(3));
-  release(first);
-  expect_same_node(first, second);
-  release(second);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  const auto third = granted(0, kept(3));
-  expect_same_node(second, third);
-  release(third);
-  lock_.end_use(0);
   expect_released();
 }
 

@@ -83,37 +83,12 @@ class LateCreate : public PathLockTest {
   std::string lost_;  ///< the attempt of the abandoned create
 };
 
-TEST_F(LateCreate, Mutex_DeletedForWaiterBehind) {
+TEST_F(LateCreate, OfEachKind_DeletedForWaiterBehind) {
   expect_deleted_for_waiter({}, {}, "lock-");
-  end();
-}
-
-TEST_F(LateCreate, Writer_DeletedForReaderBehind) {
   expect_deleted_for_waiter(LockWorld::to_write(), LockWorld::to_read(),
                             core::QueueRule::writer().prefix());
-  end();
-}
-
-TEST_F(LateCreate, Permit_DeletedForWaiterBehind) {
   expect_deleted_for_waiter(LockWorld::permits(1, 1), LockWorld::permits(1, 1),
                             LockWorld::permits(1, 1).rule.prefix());
-  end();
-}
-
-TEST_F(LateCreate, BusyQueue_OtherZnodesAreUntouched) {
-  const auto holder = granted_by_second_attempt();
-  const auto others = lock_.acquire(1);
-  lock_.world().run_all();
-  created_late(lost_, client(0).session());
-  const auto next = lock_.acquire(0);
-  lock_.world().run_for(5s);
-  EXPECT_EQ(lock_.nodes().size(), 3U);
-  release(holder);
-  EXPECT_TRUE(is_granted(others));
-  EXPECT_FALSE(is_granted(next));
-  release(others);
-  EXPECT_TRUE(is_granted(next));
-  release(next);
   end();
 }
 
@@ -147,21 +122,6 @@ TEST_F(LateCreate, ReplyLost_ZnodeOfContenderIsNotDeleted) {
   EXPECT_FALSE(is_granted(next));
   release(holder);
   EXPECT_TRUE(is_granted(next));
-  release(next);
-  end();
-}
-
-TEST_F(LateCreate, OtherClientBehind_IsDeleted) {
-  const auto holder = granted_by_second_attempt();
-  const auto late = created_late(lost_, client(0).session());
-  const auto other = lock_.acquire(1);
-  lock_.world().run_all();
-  const auto next = lock_.acquire(0);
-  lock_.world().run_for(timeout());
-  EXPECT_EQ(ensemble().find(late), nullptr);
-  release(holder);
-  EXPECT_TRUE(is_granted(other));
-  release(other);
   release(next);
   end();
 }
@@ -217,18 +177,6 @@ TEST_F(LateCreate, SessionEnds_QueriesEnd) {
   run_for(2 * timeout());
   EXPECT_LE(looks(), 1U) << "its reply says that the session has ended";
   release(holder);
-  end();
-}
-
-TEST_F(LateCreate, NoAbandonedCreate_SendsNoQuery) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  reset_counts();
-  run_for(2 * timeout());
-  EXPECT_EQ(looks(), 0U);
-  EXPECT_EQ(client(0).requests(Kind::get), 0U);
-  release(holder);
-  release(next);
   end();
 }
 

@@ -13,14 +13,6 @@ namespace {
 
 using Kind = OperationKind;
 
-TEST_F(LeadershipStateTest, NoListener_SendsNoList) {
-  const auto first = granted(0);
-  waiting(1);
-  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
-  lock_.release(first);
-  run();
-}
-
 TEST_F(LeadershipStateTest, Listener_SendsOneListAndNoneAtGrant) {
   const auto first = granted(0);
   const auto second = waiting(1);
@@ -48,36 +40,6 @@ TEST_F(LeadershipStateTest, ListenerOnFreeLock_SendsNoExtraRequest) {
   lock_.release(call);
   run();
   EXPECT_EQ(events_, (Events{"acquired", "released"}));
-}
-
-TEST_F(LeadershipStateTest, NestedGrant_NotifiesNothing) {
-  const Owner owner = Owner::unique();
-  const auto outer = granted(0, {.owner = owner, .listener = listener(0)});
-  const auto inner = granted(0, {.owner = owner, .listener = listener(0)});
-  lock_.release(outer);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired"}));
-  lock_.release(inner);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "released"}));
-}
-
-TEST_F(LeadershipStateTest, ConnectionLost_Suspends) {
-  const auto call = granted(0, {.listener = listener(0)});
-  lock_.world().disconnect(0);
-  run();
-  EXPECT_EQ(state(call), HoldState::suspended);
-  EXPECT_EQ(events_, (Events{"acquired", "suspended"}));
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "suspended", "resumed"}));
-  lock_.world().disconnect(0);
-  run_for(60s);
-  EXPECT_EQ(events_, (Events{"acquired", "suspended", "resumed", "suspended", "lost"}));
-  lock_.release(call);
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_EQ(events_.size(), 5U) << "after its end a hold says nothing";
 }
 
 TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
@@ -137,19 +99,6 @@ TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, RenewedWithFirstLimit_LimitIsReported) {
-  const auto call = granted(0, {.listener = listener(0)});
-  run_for(7s);
-  EXPECT_TRUE(lock_.call(call).hold.renew(2s));
-  run_for(2s - 1ns);
-  EXPECT_EQ(state(call), HoldState::held);
-  EXPECT_EQ(events_, (Events{"acquired", "expiring"}));
-  run_for(1ns);
-  EXPECT_EQ(state(call), HoldState::lost);
-  lock_.release(call);
-  expect_rest();
-}
-
 TEST_F(LeadershipStateTest, Renewed_HoldTimeStartsAgain) {
   const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
   run_for(7s);
@@ -202,27 +151,6 @@ TEST_F(LeadershipStateTest, PauseBeyondEnd_SendsNoWarning) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ReleasedInTime_DoesNotExpire) {
-  const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
-  run_for(1s);
-  lock_.release(call);
-  run_for(20s);
-  EXPECT_EQ(events_, (Events{"acquired", "released"}));
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, NestedGrant_LimitOfFirstGrantCounts) {
-  const Owner owner = Owner::unique();
-  const auto outer = granted(0, {.owner = owner, .limit = {.longest = 4s}});
-  const auto inner = granted(0, {.owner = owner, .limit = {.longest = 100s}});
-  run_for(4s);
-  EXPECT_EQ(state(outer), HoldState::lost);
-  EXPECT_EQ(state(inner), HoldState::lost);
-  lock_.release(outer);
-  lock_.release(inner);
-  expect_rest();
-}
-
 // The session ends after all path locks are closed. Until then replies arrive.
 TEST_F(LeadershipStateTest, ClosedClient_IsNotGranted) {
   const auto call = lock_.acquire(1, {.listener = listener(1)});
@@ -245,6 +173,60 @@ TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
   run_for(8s);
   EXPECT_EQ(state(stayed), HoldState::held);
   lock_.release(stayed);
+  expect_rest();
+}
+
+// ---- requests for a release ----------------------------------------------------------------------
+
+TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
+  const auto call = granted(0, {.listener = listener(0)});
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
+  run();
+  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
+  EXPECT_EQ(state(call), HoldState::held);
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  run();
+  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
+  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
+  run();
+  lock_.release(call);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
+  const auto first = granted(0, {.listener = listener(0)});
+  const auto second = waiting(1);
+  run_for(2s);
+  auto& ensemble = lock_.world().ensemble();
+  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::kReleaseRequestForces)),
+            Status::ok);
+  for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
+    const bool notified = lock_.losses_notified(first) == 1;
+    for (const Step& step : lock_.world().steps()) {
+      lock_.world().run(step);
+      ASSERT_TRUE(has_node(first) || notified);
+    }
+  }
+  EXPECT_FALSE(has_node(first));
+  ASSERT_EQ(ensemble.remove(marker_of(first)), Status::ok);
+  run();
+  EXPECT_EQ(events_, (Events{"acquired", "lost"}));
+  EXPECT_TRUE(lock_.call(second).granted());
+  lock_.release(first);
+  lock_.release(second);
+  expect_rest();
+}
+
+TEST_F(LeadershipStateTest, ShortHold_DoesNotWatchReleaseRequests) {
+  const auto call = granted(0);
+  run_for(299ms);  // until its first tick
+  lock_.release(call);
+  run();
+  EXPECT_EQ(client(0).requests(Kind::exists_and_watch), 0U);
   expect_rest();
 }
 

@@ -2,9 +2,7 @@
 // The order and the number of the lines in the log of a client.
 #include "zklock/engine/session/limited_log.h"
 
-#include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,15 +62,6 @@ TEST_F(LimitedLogTest, TenThousandLosses_WriteElevenLines) {
   EXPECT_EQ(lines_.back(), "lock /7: lost");
 }
 
-TEST_F(LimitedLogTest, LossesForAMinute_OneLineASecond) {
-  for (int i = 0; i < 6000; ++i) {
-    lose(i);
-    lock_.world().run_for(10ms);
-  }
-  EXPECT_GE(lines_.size(), 65U);
-  EXPECT_LE(lines_.size(), 70U);
-}
-
 TEST_F(LimitedLogTest, OneKindIsLimited_OthersAreWritten) {
   for (int i = 0; i < 11; ++i) lose(i);
   context().warn("observe /x: closed");
@@ -93,12 +82,6 @@ TEST_F(LimitedLogTest, Order_IsThatOfTheCalls) {
   EXPECT_TRUE(lines_.empty()) << "add() writes nothing";
   lock_.world().run_all();
   EXPECT_EQ(lines_, (Lines{"event 0", "lock /1: lost", "event 2", "event 3"}));
-}
-
-TEST_F(LimitedLogTest, Events_AreNotThrottled) {
-  for (int i = 0; i < 500; ++i) event(i);
-  lock_.world().run_all();
-  EXPECT_EQ(lines_.size(), 500U);
 }
 
 TEST_F(LimitedLogTest, SlowLog_DropsLinesBeyondAThousand) {
@@ -153,19 +136,6 @@ TEST_F(LimitedLogTest, PathWithKeys_IsQuoted) {
   path_lock->warn("one; owner=y");
   lock_.world().run_all();
   EXPECT_EQ(lines_, Lines{"lock \"/a: lost; owner=x\": one, owner=y"});
-}
-
-TEST_F(LimitedLogTest, ThreeHundredReadersLost_WriteElevenLines) {
-  std::vector<std::size_t> calls;
-  for (int i = 0; i < 300; ++i) calls.push_back(lock_.acquire(0, LockWorld::to_read()));
-  lock_.world().run_all();
-  lines_.clear();
-  lock_.world().expire(0);
-  lock_.world().run_for(5s);
-  std::size_t losses = 0;
-  for (const std::string& line : lines_) losses += line.find("lost") != std::string::npos ? 1 : 0;
-  EXPECT_EQ(losses, 11U);
-  for (const auto call : calls) lock_.release(call);
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 // The kinds of contenders that wait for the delay after a loss. Also the marker of the delay, and
 // its visibility.
 #include <cstddef>
-#include <functional>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -31,43 +28,20 @@ class LockDelayKinds : public LockDelay {
     const auto writer = granted(0, writing);
     return {writer, granted(0, LockWorld::to_read(owner))};
   }
-
-  struct WriterAndReaders {
-    std::size_t writer;
-    std::size_t one;
-    std::size_t two;
-  };
-  // A reader of the second client and one of `other` wait behind a writer that left a delay.
-  WriterAndReaders readers_behind_lost_writer(std::size_t other) {
-    auto writing = LockWorld::to_write();
-    writing.lock_delay = kDelay;
-    const auto writer = granted(0, writing);
-    const auto one = waiting(1, LockWorld::to_read());
-    const auto two = waiting(other, LockWorld::to_read());
-    lose(0);
-    run_for(kDelay - 1ns);
-    return {writer, one, two};
-  }
-  void expect_both_read(const WriterAndReaders& all) {
-    EXPECT_TRUE(is_granted(all.one) && is_granted(all.two));
-    for (const auto each : {all.one, all.two, all.writer}) release(each);
-    expect_rest();
-  }
 };
 
 // ---- other kinds of contenders ------------------------------------------------------------------
 
-TEST_F(LockDelayKinds, DelayOfWriter_IsObeyedByReaders) {
-  const auto all = readers_behind_lost_writer(2);
-  EXPECT_EQ(lock_.held(), 0U);
-  run_for(1ns);
-  expect_both_read(all);
-}
-
 // The first reader deletes the marker before the timer of the second one runs.
 TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
-  const auto all = readers_behind_lost_writer(1);
-  for (int step = 0; step < 100 && !is_granted(all.one); ++step) {
+  auto writing = LockWorld::to_write();
+  writing.lock_delay = kDelay;
+  const auto writer = granted(0, writing);
+  const auto one = waiting(1, LockWorld::to_read());
+  const auto two = waiting(1, LockWorld::to_read());
+  lose(0);
+  run_for(kDelay - 1ns);
+  for (int step = 0; step < 100 && !is_granted(one); ++step) {
     lock_.world().run({Step::Kind::timer});
     for (int message = 0; message < 10; ++message) {
       lock_.world().run({Step::Kind::serve, 1});
@@ -75,33 +49,8 @@ TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
     }
   }
   run();
-  expect_both_read(all);
-}
-
-TEST_F(LockDelayKinds, Reader_LeavesNoDelay) {
-  auto reading = LockWorld::to_read();
-  reading.lock_delay = kDelay;
-  const auto reader = granted(0, reading);
-  EXPECT_EQ(markers(), 0U);
-  const auto writer = waiting(1, LockWorld::to_write());
-  lose(0);
-  EXPECT_TRUE(is_granted(writer));
-  release(writer);
-  release(reader);
-  expect_rest();
-}
-
-TEST_F(LockDelayKinds, DowngradedWriter_LeavesNoDelay) {
-  const auto [writer, reader] = writes_and_reads();
-  EXPECT_EQ(markers(), 1U);
-  release(writer);
-  EXPECT_EQ(markers(), 0U);
-  EXPECT_EQ(lock_.held(), 1U);
-  const auto next = waiting(1);
-  lose(0);
-  EXPECT_TRUE(is_granted(next));
-  release(reader);
-  release(next);
+  EXPECT_TRUE(is_granted(one) && is_granted(two));
+  for (const auto each : {one, two, writer}) release(each);
   expect_rest();
 }
 
@@ -195,16 +144,6 @@ TEST_F(LockDelayKinds, ThreadExited_NewReaderWaitsForDelay) {
   expect_rest();
 }
 
-TEST_F(LockDelayKinds, SemaphoreOnPath_ObeysDelay) {
-  const auto holder = granted(0, delayed());
-  const auto permit = waiting(1, LockWorld::permits(1, 2));
-  lose(0);
-  expect_granted_after(kDelay, permit);
-  release(permit);
-  release(holder);
-  expect_rest();
-}
-
 TEST_F(LockDelayKinds, ContenderAtGate_DoesNotWaitForDelay) {
   Request request = LockWorld::at_gate(5);
   request.lock_delay = kDelay;
@@ -263,55 +202,6 @@ TEST_F(LockDelayKinds, ZnodeDeletedByHand_ReleaseDeletesMarker) {
   release(holder);  // before it receives the event
   EXPECT_EQ(lock_.nodes().size(), 0U);
   expect_rest();
-}
-
-// ---- visibility of the delay -------------------------------------------------------------------
-
-TEST_F(LockDelayKinds, DelayPending_IsReportedToListener) {
-  std::vector<std::string> received;
-  const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
-                                                       &lock_.world().dispatcher(1));
-  const auto line = std::make_shared<detail::LockListener>(
-      [&](const LockEvent& event) {
-        received.push_back(event.kind == LockEvent::Kind::waiting
-                               ? "waiting " + std::to_string(event.position)
-                               : "other");
-      },
-      dispatcher);
-  const auto holder = granted(0, delayed());
-  const auto next = waiting(1, {.listener = line});
-  EXPECT_EQ(received, (std::vector<std::string>{"waiting 1"}));
-  lose(0);
-  EXPECT_EQ(received, (std::vector<std::string>{"waiting 1", "waiting 0"}));
-  run_for(kDelay);
-  EXPECT_EQ(received.back(), "other");
-  release(next);
-  release(holder);
-  expect_rest();
-}
-
-TEST_F(LockDelayKinds, DelayPending_ObserverSeesNoHolder) {
-  const auto observer = std::make_shared<detail::QueueObserver>(
-      lock_.path_lock(2), detail::ViewScope::all_holders(),
-      [this](std::function<void()> task) { lock_.world().dispatcher(2).post(std::move(task)); });
-  detail::QueueView seen;
-  const auto subscription = observer->add([&](const detail::QueueView& view) { seen = view; });
-  const auto holder = granted(0, delayed());
-  const auto next = waiting(1);
-  run_for(1s);
-  EXPECT_EQ(seen.lock.holders.size(), 1U);
-  EXPECT_EQ(seen.lock.waiting, 1U);
-  lose(0);
-  run_for(1s);
-  EXPECT_EQ(seen.lock.holders.size(), 0U);
-  EXPECT_EQ(seen.lock.waiting, 1U);
-  run_for(kDelay);
-  EXPECT_TRUE(is_granted(next));
-  EXPECT_EQ(seen.lock.holders.size(), 1U);
-  EXPECT_EQ(seen.lock.waiting, 0U);
-  observer->stop();
-  release(next);
-  release(holder);
 }
 
 // ---- a recreated path --------------------------------------------------------------------------

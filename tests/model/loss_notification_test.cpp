@@ -67,22 +67,6 @@ TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   expect_rest();
 }
 
-TEST_F(LossNotificationTest, ElectionForced_HandsOffWhenFunctionReturns) {
-  const auto candidate = leading(true);
-  const auto leadership_state = candidate->leadership_state();
-  const std::string request = (force(), marker());
-  ASSERT_TRUE(
-      lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
-  lock_.world().run_for(500ms);
-  EXPECT_EQ(handed_over(), 0U);
-  candidate->finished(leadership_state->attempt(), core::LeaderEnd::returned);
-  run();
-  EXPECT_EQ(handed_over(), 1U);
-  ASSERT_EQ(ensemble().remove(request), Status::ok);
-  candidate->close();
-  expect_rest();
-}
-
 TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
   const auto candidate = leading(true);
   const auto leadership_state = candidate->leadership_state();

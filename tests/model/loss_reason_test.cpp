@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reason of a loss, as a hold, a leadership and a listener report it.
+// The reason of a loss, as a hold, a leadership, a listener and the metrics report it.
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,9 +21,15 @@ namespace {
 class LossReasonTest : public PathLockTest {
  protected:
   std::optional<LossReason> reason(std::size_t call) { return lock_.call(call).hold.loss_reason(); }
-  std::string marker() {
+  /// Forces the release of the only lock znode.
+  void force_release() {
+    run_for(2s);  // shorter holds do not watch for a request
     const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
-    return LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
+    const std::string request =
+        LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
+    ASSERT_EQ(ensemble().create(request, std::string(core::kReleaseRequestForces)), Status::ok);
+    run_for(2s);
+    ASSERT_EQ(ensemble().remove(request), Status::ok);
   }
   std::shared_ptr<detail::LockListener> listener() {
     const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
@@ -41,59 +50,53 @@ TEST_F(LossReasonTest, ValidReleasedAndEmptyHold_HaveNone) {
   EXPECT_EQ(Leadership().loss_reason(), std::nullopt);
 }
 
-TEST_F(LossReasonTest, SessionExpired_IsTheReason) {
-  const auto call = granted(0, {.listener = listener()});
-  lock_.world().expire(0);
-  run();
-  EXPECT_EQ(reason(call), LossReason::session_expired);
-  ASSERT_EQ(events_.back().kind, LockEvent::Kind::lost);
-  EXPECT_EQ(events_.back().reason, LossReason::session_expired);
-  EXPECT_EQ(events_.front().reason, std::nullopt);
-  lock_.release(call);
-}
-
-TEST_F(LossReasonTest, QuorumDoesNotAnswer_LeaseHasExpired) {
-  const auto call = granted(0);
-  lock_.world().isolate(0);
-  ASSERT_TRUE(lock_.world().run_until([&] { return !lock_.call(call).hold.is_valid(); }, 60s));
-  EXPECT_EQ(reason(call), LossReason::lease_expired);
-  lock_.release(call);
-}
-
-TEST_F(LossReasonTest, ZnodeDeleted_IsTheReason) {
-  const auto call = granted(0);
-  run_for(1s);  // after a tick the contender's znode is watched
-  ASSERT_EQ(ensemble().remove(lock_.call(call).node), Status::ok);
-  run();
-  EXPECT_EQ(reason(call), LossReason::node_deleted);
-  lock_.release(call);
-}
-
-TEST_F(LossReasonTest, MaximumHoldTime_IsTheReason) {
-  const auto call = granted(0, {.limit = {.longest = 3s}, .listener = listener()});
-  run_for(4s);
-  EXPECT_EQ(reason(call), LossReason::max_hold);
-  ASSERT_EQ(events_.back().kind, LockEvent::Kind::expired);
-  EXPECT_EQ(events_.back().reason, LossReason::max_hold);
-  lock_.release(call);
-}
-
-TEST_F(LossReasonTest, ForcedRelease_IsTheReason) {
-  const auto call = granted(0);
-  run_for(2s);  // shorter holds do not watch for a request
-  const std::string request = marker();
-  ASSERT_EQ(ensemble().create(request, std::string(core::kReleaseRequestForces)), Status::ok);
-  run_for(2s);
-  EXPECT_EQ(reason(call), LossReason::forced);
-  ASSERT_EQ(ensemble().remove(request), Status::ok);
-  lock_.release(call);
-}
-
-TEST_F(LossReasonTest, ClientClosed_IsTheReason) {
-  const auto call = granted(0);
-  lock_.core(0).close();
-  EXPECT_EQ(reason(call), LossReason::closed);
-  lock_.release(call);
+// The hold, the last event of the listener, and the metrics have the same reason.
+TEST_F(LossReasonTest, EachLoss_HasItsReason) {
+  using Happens = std::function<void(std::size_t call)>;
+  const auto lease_ends = [&](std::size_t) {
+    lock_.world().isolate(0);
+    run_for(5s);
+    lock_.world().heal(0);
+  };
+  const std::vector<std::pair<LossReason, Happens>> losses = {
+      {LossReason::lease_expired, lease_ends},
+      {LossReason::session_expired, [&](std::size_t) { lock_.world().expire(0); }},
+      {LossReason::node_deleted,
+       [&](std::size_t call) { ensemble().remove(lock_.call(call).node); }},
+      {LossReason::max_hold, [&](std::size_t) { run_for(3s); }},
+      {LossReason::forced, [&](std::size_t) { force_release(); }},
+      {LossReason::closed, [&](std::size_t) { lock_.core(0).close(); }}};
+  for (const auto& [expected, happens] : losses) {
+    const auto index = static_cast<std::size_t>(expected);
+    SCOPED_TRACE(index);
+    const bool expires = expected == LossReason::max_hold;
+    const bool closes = expected == LossReason::closed;
+    const std::string label = std::to_string(index);
+    core::HoldLimit limit;
+    if (expires) limit.longest = 3s;
+    const auto call = granted(
+        0, {.limit = limit, .listener = listener(), .metrics = {&lock_.core(0).metrics_of(label)}});
+    EXPECT_EQ(events_.back().reason, std::nullopt);
+    happens(call);
+    run_for(1s);
+    EXPECT_EQ(reason(call), expected);
+    EXPECT_EQ(events_.back().kind, expires ? LockEvent::Kind::expired : LockEvent::Kind::lost);
+    EXPECT_EQ(events_.back().reason, expected);
+    lock_.release(call);
+    const auto all = lock_.core(0).metrics().locks;
+    const LockMetrics metrics = *std::ranges::find(all, label, &LockMetrics::lock);
+    for (std::size_t i = 0; i < metrics.losses.size(); ++i) {
+      EXPECT_EQ(metrics.losses.at(i), i == index ? 1U : 0U) << i;
+    }
+    const HoldEnd end = expires ? HoldEnd::expired : closes ? HoldEnd::closed : HoldEnd::lost;
+    for (std::size_t i = 0; i < metrics.ended_holds.size(); ++i) {
+      const bool is_end = i == static_cast<std::size_t>(end);
+      EXPECT_EQ(metrics.ended_holds.at(i).count(), is_end ? 1U : 0U) << i;
+    }
+    EXPECT_EQ(metrics.holds, 0U);
+    if (!closes) lock_.connect_all();
+    run_for(10s);
+  }
 }
 
 // The process is paused. The query comes before its timers run, and then the session ends too.
@@ -153,4 +156,5 @@ TEST_F(LossReasonTest, WithdrawnLeadership_HasNone) {
 }
 
 }  // namespace
+
 }  // namespace zklock::model

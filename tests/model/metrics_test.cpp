@@ -2,10 +2,7 @@
 // The metrics of a client, on the virtual clock.
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -52,16 +49,6 @@ class MetricsModel : public PathLockTest {
     std::uint64_t count = 0;
     for (const DurationHistogram& each : metrics().ended_holds) count += each.count();
     return count;
-  }
-  /// Expects one ended hold, lost for the reason with this index and no other.
-  void expect_loss(std::size_t reason, HoldEnd end = HoldEnd::lost) {
-    const LockMetrics now = metrics();
-    for (std::size_t i = 0; i < now.losses.size(); ++i) {
-      EXPECT_EQ(now.losses.at(i), i == reason ? 1U : 0U) << i;
-    }
-    EXPECT_EQ(holds(end).count(), 1U);
-    EXPECT_EQ(all_holds(), 1U);
-    EXPECT_EQ(now.holds, 0U);
   }
 };
 
@@ -188,62 +175,6 @@ TEST_F(MetricsModel, OwnerWouldDeadlock_IsCounted) {
   expect_rest();
 }
 
-TEST_F(MetricsModel, LeaseExpired_IsTheReason) {
-  const auto call = granted(0, labelled());
-  lock_.world().isolate(0);
-  ASSERT_TRUE(lock_.world().run_until([&] { return !lock_.call(call).hold.is_valid(); }, 60s));
-  run_for(100ms);
-  expect_loss(0);
-  lock_.release(call);
-  expect_loss(0);
-}
-
-TEST_F(MetricsModel, SessionExpired_IsTheReason) {
-  const auto call = granted(0, labelled());
-  lock_.world().expire(0);
-  run();
-  expect_loss(1);
-  release(call);
-  expect_loss(1);
-}
-
-TEST_F(MetricsModel, ZnodeDeleted_IsTheReason) {
-  const auto call = granted(0, labelled());
-  run_for(1s);  // after a tick the contender's znode is watched
-  ASSERT_EQ(ensemble().remove(lock_.call(call).node), Status::ok);
-  run();
-  expect_loss(2);
-  release(call);
-}
-
-TEST_F(MetricsModel, MaximumHoldTime_IsTheReason) {
-  const auto call = granted(0, labelled({.limit = {.longest = 3s}}));
-  run_for(4s);
-  expect_loss(3, HoldEnd::expired);
-  EXPECT_EQ(holds(HoldEnd::expired).sum, 3s);
-  release(call);
-}
-
-TEST_F(MetricsModel, ForcedRelease_IsTheReason) {
-  const auto call = granted(0, labelled());
-  run_for(2s);  // shorter holds do not watch for a request
-  const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
-  const std::string marker = LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
-  ASSERT_EQ(ensemble().create(marker, std::string(core::kReleaseRequestForces)), Status::ok);
-  run_for(2s);
-  expect_loss(4);
-  ASSERT_EQ(ensemble().remove(marker), Status::ok);
-  release(call);
-}
-
-TEST_F(MetricsModel, ClientClosed_IsNoLoss) {
-  const auto call = granted(0, labelled());
-  lock_.core(0).close();
-  expect_loss(5, HoldEnd::closed);
-  lock_.release(call);
-  EXPECT_EQ(all_holds(), 1U);
-}
-
 TEST_F(MetricsModel, Leader_IsCounted) {
   const auto call = granted(0, to_lead());
   EXPECT_EQ(metrics().leaders, 1U);
@@ -308,4 +239,5 @@ TEST(RequestMetrics, OperationsWithOneName_AreAdded) {
 }
 
 }  // namespace
+
 }  // namespace zklock::model

@@ -45,17 +45,6 @@ TEST_F(OverdueSessionTest, AtTimeout_ClientReportsSessionEnd) {
   EXPECT_EQ(world.ensemble().session_count(), 2U) << "the servers keep the old one for a while";
 }
 
-TEST_F(OverdueSessionTest, BackWithinTimeout_SessionContinues) {
-  World world{1};
-  Recorder recorder{world, 0};
-  recorder.connect();
-  world.disconnect(0);
-  world.run_for(1s);
-  world.reconnect(0);
-  world.run_for(world.client(0).options().session_timeout * 2);
-  EXPECT_EQ(recorder.log, (Log{"suspended", "connected"}));
-}
-
 // The znode of the old session stays in the queue until the ensemble expires that session.
 TEST_F(OverdueSessionTest, ZnodeOfOldSession_BlocksUntilExpiry) {
   const auto held = granted(0);

@@ -20,20 +20,6 @@ class OwnNode : public PathLockTest {
   Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
 };
 
-TEST_F(OwnNode, HeldForOneTick_IsWatched) {
-  const auto old = granted(0);
-  lock_.world().run_for(tick());
-  EXPECT_EQ(client(0).requests(Kind::get_and_watch), 1U);
-  const auto next = waiting(1);
-  ASSERT_EQ(ensemble().remove(lock_.call(old).node), Status::ok);
-  run();
-  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
-  EXPECT_TRUE(lock_.call(next).granted());
-  release(old);
-  release(next);
-  expect_rest();
-}
-
 TEST_F(OwnNode, DeletedBeforeFirstTick_LossFoundAtTick) {
   const auto old = granted(0);
   const auto next = waiting(1);

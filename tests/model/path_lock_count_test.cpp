@@ -64,22 +64,6 @@ TEST_F(PathLockCountTest, PermitsFree_CostsThreeRequests) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, FirstContender_WritesPermitCount) {
-  EXPECT_EQ(count(), "none");
-  const auto first = granted(0, permits(1, 5));
-  EXPECT_EQ(client(0).requests(), 6U) << "the first round, the number, and a second look";
-  EXPECT_EQ(count(), "5");
-  const auto second = granted(1, permits(4, 9));
-  EXPECT_EQ(count(), "5") << "the others take what they find";
-  const auto third = waiting(2, permits(1, 9));
-  release(first);
-  release(second);
-  EXPECT_TRUE(is_granted(third));
-  release(third);
-  EXPECT_EQ(count(), "5") << "it stays";
-  expect_rest();
-}
-
 TEST_F(PathLockCountTest, RaceForCount_LoserUsesCountOfWinner) {
   const auto a = lock_.acquire(0, permits(2, 2));
   const auto b = lock_.acquire(1, permits(2, 7));
@@ -95,22 +79,6 @@ TEST_F(PathLockCountTest, RaceForCount_LoserUsesCountOfWinner) {
 
 // ---- changes ------------------------------------------------------------------------------------
 
-TEST_F(PathLockCountTest, CountRaised_GrantsAsManyAsFit) {
-  say(1);
-  const auto a = granted(0, permits(1));
-  const auto b = waiting(1, permits(1));
-  const auto c = waiting(2, permits(1));
-  const auto d = waiting(0, permits(1));
-  say(3);
-  EXPECT_TRUE(is_granted(b));
-  EXPECT_TRUE(is_granted(c));
-  EXPECT_FALSE(is_granted(d));
-  release(a);
-  EXPECT_TRUE(is_granted(d));
-  for (const auto each : {b, c, d}) release(each);
-  expect_rest();
-}
-
 TEST_F(PathLockCountTest, ChangeWithoutGrant_CostsEachWaiterOneList) {
   say(2);
   const auto holder = granted(0, permits(2));
@@ -124,51 +92,6 @@ TEST_F(PathLockCountTest, ChangeWithoutGrant_CostsEachWaiterOneList) {
   }
   EXPECT_EQ(client(0).requests(Kind::list_children), 0U) << "it holds";
   for (const auto each : {holder, first, second}) release(each);
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, CountLowered_TakesEffectAsPermitsReturn) {
-  say(3);
-  std::vector<std::size_t> held;
-  for (std::size_t c = 0; c < 3; ++c) held.push_back(granted(c, permits(1)));
-  const auto next = waiting(0, permits(1));
-  say(1);
-  EXPECT_EQ(lock_.held(), 3U) << "holders lose nothing";
-  release(held[0]);
-  EXPECT_FALSE(is_granted(next));
-  release(held[1]);
-  EXPECT_FALSE(is_granted(next));
-  release(held[2]);
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, CountIsZero_AllWait) {
-  say(0);
-  const auto a = waiting(0, permits(1));
-  const auto once = lock_.acquire(1, within(permits(1), 0ms));
-  run();
-  EXPECT_EQ(lock_.call(once).outcomes, 1);
-  EXPECT_FALSE(is_granted(once));
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  say(1);
-  EXPECT_TRUE(is_granted(a));
-  release(a);
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, MorePermitsThanExist_WaitsAndIsNotOvertaken) {
-  say(2);
-  const auto many = waiting(0, permits(3));
-  EXPECT_EQ(client(0).live_interests(), 1U) << "the number alone";
-  const auto few = waiting(1, permits(1));
-  say(3);
-  EXPECT_TRUE(is_granted(many));
-  EXPECT_FALSE(is_granted(few));
-  release(many);
-  EXPECT_TRUE(is_granted(few));
-  release(few);
   expect_rest();
 }
 
@@ -207,58 +130,6 @@ TEST(PathLockCount, ChangeAtAnyStep_IsNotMissed) {
 }
 
 // ---- an unreadable count -----------------------------------------------------------------------
-
-TEST_F(PathLockCountTest, CountDeleted_WaiterWritesItAgain) {
-  const auto a = granted(0, permits(2));
-  const auto b = waiting(1, permits(1, 3));
-  remove_count();
-  EXPECT_EQ(count(), "3") << "a waiter writes its own count";
-  EXPECT_TRUE(is_granted(b));
-  EXPECT_EQ(lock_.held(), 2U);
-  release(a);
-  remove_count();
-  EXPECT_EQ(count(), "none") << "a holder does not need the count";
-  release(b);
-  release(granted(2, permits(1, 4)));
-  EXPECT_EQ(count(), "4");
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, CountNotNumeric_WaitersGetBadData) {
-  say(1);
-  const auto holder = granted(0, permits(1));
-  const auto waits = waiting(1, permits(1));
-  write("many");
-  EXPECT_EQ(error(waits), Errc::bad_data);
-  const auto late = lock_.acquire(2, permits(1));
-  run();
-  EXPECT_EQ(error(late), Errc::bad_data);
-  EXPECT_EQ(lock_.held(), 1U);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  say(2);
-  release(granted(2, permits(1)));
-  release(holder);
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, NoPermissionToRead_FailsWithNoAuth) {
-  say(1);
-  client(0).fail_next(Kind::get, Status::no_auth);
-  const auto refused = lock_.acquire(0, permits(1));
-  run();
-  EXPECT_EQ(error(refused), Errc::no_auth);
-  EXPECT_EQ(lock_.nodes().size(), 0U);
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, NoPermissionToWrite_FailsWithNoAuth) {
-  client(0).fail_next(Kind::transaction, Status::no_auth);
-  const auto refused = lock_.acquire(0, permits(1));
-  run();
-  EXPECT_EQ(error(refused), Errc::no_auth);
-  EXPECT_EQ(lock_.nodes().size(), 0U);
-  expect_rest();
-}
 
 TEST_F(PathLockCountTest, ReplyLost_IsQueriedAgain) {
   say(2);
@@ -300,37 +171,6 @@ TEST_F(PathLockCountTest, ReplyToWriteLost_CountIsWrittenOnce) {
   }
 }
 
-TEST_F(PathLockCountTest, SessionExpiresWhileWaiting_QueuesAgain) {
-  say(1);
-  const auto holder = granted(0, permits(1));
-  const auto waits = waiting(1, permits(1));
-  lock_.world().expire(1);
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(waits).outcomes, 0);
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  EXPECT_GE(client(1).live_interests(), 2U) << "of the new session";
-  say(2);
-  EXPECT_TRUE(is_granted(waits));
-  release(holder);
-  release(waits);
-  expect_rest();
-}
-
-TEST_F(PathLockCountTest, CallCancelledOrTimedOut_LeavesNoWatch) {
-  say(1);
-  const auto holder = granted(0, permits(1));
-  const auto timed = waiting(1, within(permits(1), 1s));
-  const auto cancelled = waiting(2, permits(2));
-  EXPECT_EQ(client(1).live_interests(), 2U);
-  lock_.cancel(cancelled);
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(timed).outcomes + lock_.call(cancelled).outcomes, 2);
-  EXPECT_EQ(client(1).live_interests() + client(2).live_interests(), 0U);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  release(holder);
-  expect_rest();
-}
-
 TEST_F(PathLockCountTest, CancelAtAnyStep_LeavesNothing) {
   for (std::size_t at = 0; at < 30; ++at) {
     const auto call = lock_.acquire(0, permits(1));
@@ -345,25 +185,6 @@ TEST_F(PathLockCountTest, CancelAtAnyStep_LeavesNothing) {
     expect_rest();
     if (count() != "none") remove_count();
   }
-}
-
-TEST_F(PathLockCountTest, MutexesOnPath_AreGrantedInOrder) {
-  say(2);
-  const auto mutex = granted(0, Request{});
-  const auto semaphore = waiting(1, permits(1));
-  const auto queued = waiting(2, Request{});
-  release(mutex);
-  EXPECT_TRUE(is_granted(semaphore));
-  release(semaphore);
-  EXPECT_TRUE(is_granted(queued));
-  release(queued);
-  const auto fixed = lock_.acquire(0, LockWorld::permits(1, 2));
-  const auto shared = lock_.acquire(1, permits(1));
-  run();
-  EXPECT_TRUE(is_granted(fixed));
-  EXPECT_EQ(error(shared), Errc::settings_mismatch);
-  release(fixed);
-  expect_rest();
 }
 
 }  // namespace

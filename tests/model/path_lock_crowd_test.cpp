@@ -72,6 +72,18 @@ TEST_F(PathLockCrowd, WaiterUnlikely_ReleaseIsNotAnnounced) {
   expect_rest();
 }
 
+TEST_F(PathLockCrowd, NotAnnounced_WaiterListsAndIsGranted) {
+  const auto call = granted_after(100ms, 1);
+  const auto next = waiting(0);
+  reset_counts();
+  release(call);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 0U);
+  EXPECT_EQ(client(0).requests(Kind::list_children), 1U);
+  EXPECT_TRUE(is_granted(next));
+  release(next);
+  expect_rest();
+}
+
 TEST_F(PathLockCrowd, LongHold_ReleaseIsAnnounced) {
   const auto call = granted_after(100ms, 1);
   run_for(100ms);
@@ -96,27 +108,6 @@ TEST_F(PathLockCrowd, OneOfEightGrantsWaited_ReleaseIsAnnounced) {
   reset_counts();
   lock_.release(call);
   EXPECT_EQ(client(1).requests(Kind::remove), 1U);
-  expect_rest();
-}
-
-TEST_F(PathLockCrowd, CrowdedPath_ReleaseIsAnnounced) {
-  crowd();
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  release(first);
-  reset_counts();
-  lock_.release(second);
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
-  expect_rest();
-}
-
-TEST_F(PathLockCrowd, SessionEndsAfterRelease_NextIsGranted) {
-  const auto call = granted_after(100ms, 1);
-  lock_.release(call);
-  client(1).expire();
-  const auto next = granted(2);
-  EXPECT_GT(lock_.call(next).hold.token(), lock_.call(call).token);
-  release(next);
   expect_rest();
 }
 

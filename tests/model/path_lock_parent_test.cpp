@@ -35,37 +35,6 @@ class PathLockParent : public PathLockTest {
   }
 };
 
-TEST_F(PathLockParent, ZnodeReplacedWhileWaiting_QueuesAgain) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  const auto strangers = replace_by_strangers(3);
-  run();
-  EXPECT_EQ(lock_.nodes().size(), 4U) << "it has queued again";
-  lock_.world().run_for(10s);
-  EXPECT_EQ(lock_.call(first).hold.state(), HoldState::lost);
-  for (const std::string& stranger : strangers) {
-    EXPECT_FALSE(lock_.call(second).granted());
-    remove(stranger);
-    run();
-  }
-  EXPECT_TRUE(lock_.call(second).granted());
-  lock_.release(first);
-  lock_.release(second);
-  expect_rest();
-}
-
-TEST_F(PathLockParent, ZnodeReplacedWhileHolding_IsLost) {
-  const auto held = granted(0);
-  const auto strangers = replace_by_strangers(2);
-  lock_.world().run_for(10s);
-  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
-  lock_.release(held);
-  run();
-  EXPECT_EQ(lock_.nodes().size(), 2U) << "theirs";
-  for (const std::string& stranger : strangers) remove(stranger);
-  expect_rest();
-}
-
 TEST_F(PathLockParent, RefusedRelease_LeavesForeignZnode) {
   const auto held = granted(0);
   const auto strangers = replace_by_strangers(2);

@@ -19,43 +19,6 @@ class PathLockSemaphoreTest : public PathLockSharedTest {
   static Request permits(int wanted, int all = 4) { return LockWorld::permits(wanted, all); }
 };
 
-TEST_F(PathLockSemaphoreTest, PermitsWithinCount_AreHeldTogether) {
-  const auto two = granted(0, permits(2));
-  const auto one = granted(1, permits(1));
-  const auto another = granted(2, permits(1));
-  const auto three = waiting(0, permits(3));
-  const auto small = waiting(1, permits(1));
-  release(two);
-  EXPECT_EQ(lock_.call(three).outcomes, 0);
-  EXPECT_EQ(lock_.call(small).outcomes, 0) << "a request for many permits is not overtaken";
-  release(one);
-  EXPECT_TRUE(lock_.call(three).granted());
-  EXPECT_EQ(lock_.call(small).outcomes, 0);
-  release(another);
-  EXPECT_TRUE(lock_.call(small).granted());
-  EXPECT_EQ(lock_.call(three).hold.permits(), 3);
-  release(three);
-  release(small);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, SeveralHoldersAhead_WaiterWatchesThem) {
-  std::vector<std::size_t> holders;
-  for (std::size_t i = 0; i < 4; ++i) holders.push_back(granted(i % 2, permits(1)));
-  const auto one = waiting(2, permits(1));
-  EXPECT_EQ(client(2).live_interests(), 4U) << "four of weight one leave no room for one";
-  const auto all = waiting(2, permits(4));
-  EXPECT_EQ(client(2).live_interests(), 5U) << "one is enough where all are wanted";
-  release(holders[0]);
-  EXPECT_TRUE(lock_.call(one).granted());
-  EXPECT_EQ(client(2).live_interests(), 1U);
-  for (std::size_t i = 1; i < 4; ++i) release(holders[i]);
-  release(one);
-  EXPECT_TRUE(lock_.call(all).granted());
-  release(all);
-  expect_rest();
-}
-
 TEST_F(PathLockSemaphoreTest, Release_WakesAtMostThePermitCount) {
   constexpr std::size_t kWaiters = 12;
   const auto first = granted(0, permits(2, 2));
@@ -73,51 +36,6 @@ TEST_F(PathLockSemaphoreTest, Release_WakesAtMostThePermitCount) {
     worst = std::max(worst, lists);
   }
   EXPECT_LE(worst, 2U);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, CallCancelledOrTimedOut_LeavesNoWatch) {
-  const auto a = granted(0, permits(2));
-  const auto b = granted(1, permits(2));
-  const auto timed = waiting(2, within(permits(3), 1s));
-  const auto cancelled = waiting(2, permits(1));
-  EXPECT_GT(client(2).live_interests(), 2U);
-  lock_.cancel(cancelled);
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(timed).outcomes + lock_.call(cancelled).outcomes, 2);
-  EXPECT_EQ(client(2).live_interests(), 0U);
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  release(a);
-  release(b);
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, OtherPermitCount_IsRefusedWithoutEffect) {
-  const auto holder = granted(0, permits(2, 3));
-  const auto odd = lock_.acquire(1, permits(1, 5));
-  const auto late = lock_.acquire(2, permits(1, 3));
-  run();
-  EXPECT_EQ(error(odd), Errc::settings_mismatch);
-  EXPECT_TRUE(lock_.call(late).granted());
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  release(holder);
-  release(late);
-  release(granted(1, permits(5, 5)));  // an unused path has no permit count
-  expect_rest();
-}
-
-TEST_F(PathLockSemaphoreTest, SessionExpiresWhileWaiting_QueuesAgain) {
-  const auto a = granted(0, permits(2));
-  const auto b = granted(0, permits(2));
-  const auto waits = waiting(1, permits(2));
-  lock_.world().expire(1);
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(waits).outcomes, 0);
-  EXPECT_EQ(lock_.nodes().size(), 3U);
-  release(a);
-  EXPECT_TRUE(lock_.call(waits).granted());
-  release(b);
-  release(waits);
   expect_rest();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The production path lock on the simulated ensemble: readers and writers.
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,23 +12,6 @@ namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-
-TEST_F(PathLockSharedTest, ReadersAndWriter_OnlyReadersHoldTogether) {
-  const auto first = granted(0, to_read());
-  const auto second = granted(1, to_read());
-  const auto writer = waiting(2, to_write());
-  const auto late = waiting(0, to_read());
-  release(first);
-  EXPECT_EQ(lock_.call(writer).outcomes, 0);
-  release(second);
-  EXPECT_TRUE(lock_.call(writer).granted());
-  EXPECT_EQ(lock_.call(late).outcomes, 0);
-  release(writer);
-  EXPECT_TRUE(lock_.call(late).granted());
-  EXPECT_GT(lock_.call(late).token, lock_.call(writer).token);
-  release(late);
-  expect_rest();
-}
 
 TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
   const auto writer = granted(0, to_write());
@@ -78,43 +60,6 @@ TEST_F(PathLockSharedTest, WriterTimesOut_ReadersAreGranted) {
   EXPECT_EQ(lock_.held(), 2U);
   release(first);
   release(late);
-  expect_rest();
-}
-
-TEST_F(PathLockSharedTest, Downgrade_RetainsTokenAndPosition) {
-  const Owner owner = Owner::unique();
-  const auto writes = granted(0, to_write(owner));
-  const auto rival = waiting(1, to_write());
-  const auto reads = granted(0, to_read(owner));
-  EXPECT_EQ(lock_.call(reads).token, lock_.call(writes).token);
-  EXPECT_EQ(lock_.call(reads).node, lock_.call(writes).node);
-  release(writes);
-  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
-  EXPECT_EQ(lock_.path_lock(0)->ownership(owner).exclusive_count(), 0);
-  EXPECT_EQ(lock_.call(rival).outcomes, 0);
-  const auto upgrade = lock_.acquire(0, to_write(owner));
-  EXPECT_EQ(error(upgrade), Errc::would_deadlock);
-  const auto again = granted(0, to_read(owner));
-  release(reads);
-  release(again);
-  EXPECT_TRUE(lock_.call(rival).granted());
-  release(rival);
-  expect_rest();
-}
-
-TEST_F(PathLockSharedTest, UpgradeWhileReading_IsRefusedAndReadRetained) {
-  const Owner owner = Owner::unique();
-  const auto reads = granted(0, to_read(owner));
-  reset_counts();
-  for (const auto& request : {to_write(owner), within(to_write(owner), 0s)}) {
-    const auto upgrade = lock_.acquire(0, request);
-    run();
-    EXPECT_EQ(error(upgrade), Errc::would_deadlock);
-  }
-  EXPECT_EQ(requests(), 0U);
-  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
-  release(reads);
-  release(granted(0, to_write(owner)));
   expect_rest();
 }
 
@@ -174,44 +119,6 @@ TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
   EXPECT_TRUE(lock_.call(writes).granted() && lock_.call(reads).granted());
   release(writes);
   release(reads);
-  expect_rest();
-}
-
-TEST_F(PathLockSharedTest, ForeignReaderOrWriter_IsHonoured) {
-  auto& ensemble = lock_.world().ensemble();
-  const auto enqueue = [&](const char* prefix) {
-    return LockWorld::kPath + ("/" + *ensemble.create_sequential(LockWorld::kPath, prefix));
-  };
-  const std::string reads = enqueue("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__");
-  const auto reader = granted(0, to_read());
-  const auto writer = waiting(1, to_write());
-  release(reader);
-  EXPECT_EQ(lock_.call(writer).outcomes, 0);
-  ASSERT_EQ(ensemble.remove(reads), Status::ok);
-  run();
-  EXPECT_TRUE(lock_.call(writer).granted());
-  const std::string writes = enqueue("_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__WRIT__");
-  release(writer);
-  const auto late = waiting(0, to_read());
-  ASSERT_EQ(ensemble.set_data(writes, "released"), Status::ok);
-  run();
-  EXPECT_EQ(lock_.call(late).outcomes, 0) << "any client may have written it";
-  ASSERT_EQ(ensemble.remove(writes), Status::ok);
-  run();
-  EXPECT_TRUE(lock_.call(late).granted());
-  release(late);
-  expect_rest();
-}
-
-TEST_F(PathLockSharedTest, MutexOnPath_ActsAsWriter) {
-  const auto reader = granted(0, to_read());
-  const auto mutex = waiting(1);
-  const auto late = waiting(2, to_read());
-  release(reader);
-  EXPECT_TRUE(lock_.call(mutex).granted());
-  release(mutex);
-  EXPECT_TRUE(lock_.call(late).granted());
-  release(late);
   expect_rest();
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The production path lock on the simulated ensemble: the protocol, step by step.
+// The production path lock on the simulated ensemble: its requests, lost replies, the end of its
+// client, and deadlines.
 #include <future>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -73,99 +75,6 @@ TEST_F(PathLockTest, ContendedAcquire_IsThreeRequestsAndHandoffNone) {
   for (const std::size_t c : {0U, 1U, 2U}) EXPECT_EQ(client(c).requests(Kind::list_children), 0U);
   lock_.release(third);
   expect_rest();
-}
-
-TEST_F(PathLockTest, Reentry_SendsNothingAndRepeatsToken) {
-  const Owner owner = Owner::unique();
-  const auto outer = granted(0, {.owner = owner});
-  reset_counts();
-  const auto inner = granted(0, {.owner = owner});
-  EXPECT_EQ(client(0).requests(), 0U);
-  EXPECT_EQ(lock_.call(inner).token, lock_.call(outer).token);
-  lock_.release(outer);
-  run();
-  EXPECT_EQ(client(0).requests(), 0U);
-  EXPECT_EQ(lock_.path_lock(0)->ownership(owner).count(), 1);
-  lock_.release(inner);
-  expect_rest();
-}
-
-TEST_F(PathLockTest, WaitersOfOneOwner_ShareOneZnode) {
-  const auto first = granted(0);
-  const Owner owner = Owner::unique();
-  const auto a = waiting(1, {.owner = owner});
-  const auto b = waiting(1, {.owner = owner});
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  lock_.cancel(a);
-  run();
-  EXPECT_EQ(lock_.nodes().size(), 2U) << "the other call still waits";
-  lock_.release(first);
-  run();
-  EXPECT_TRUE(lock_.call(b).granted());
-  EXPECT_FALSE(lock_.call(a).granted());
-  lock_.release(b);
-  expect_rest();
-}
-
-TEST_F(PathLockTest, MissingParent_IsCreated) {
-  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath), Status::ok);
-  const auto call = granted(0);
-  EXPECT_EQ(client(0).requests(Kind::create_parents), 1U);
-  EXPECT_TRUE(lock_.world().ensemble().find(LockWorld::kPath)->container);
-  lock_.release(call);
-  expect_rest();
-}
-
-TEST_F(PathLockTest, ParentDeleted_TokensStillIncrease) {
-  const auto before = granted(0);
-  lock_.release(before);
-  run();
-  ASSERT_EQ(lock_.world().ensemble().remove(LockWorld::kPath), Status::ok);
-  const auto after = granted(1);
-  EXPECT_EQ(lock_.call(after).node, std::string(LockWorld::kPath) + "/lock-0000000000");
-  EXPECT_GT(lock_.call(after).token, lock_.call(before).token);
-  lock_.release(after);
-  expect_rest();
-}
-
-TEST_F(PathLockTest, ForeignZnode_IsHonouredAndNeverTrusted) {
-  auto& ensemble = lock_.world().ensemble();
-  const auto curator = ensemble.create_sequential(
-      LockWorld::kPath, "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1");
-  ASSERT_TRUE(curator);
-  const auto call = waiting(0);
-  EXPECT_EQ(client(0).requests(Kind::list_children), 1U) << "the predicted name is not there";
-  ASSERT_EQ(ensemble.set_data(LockWorld::kPath + ("/" + *curator), "released"), Status::ok);
-  run();
-  EXPECT_EQ(lock_.call(call).outcomes, 0) << "any client may have written it";
-  ASSERT_EQ(ensemble.remove(LockWorld::kPath + ("/" + *curator)), Status::ok);
-  run();
-  EXPECT_TRUE(lock_.call(call).granted());
-  ASSERT_EQ(ensemble.create(LockWorld::kPath + std::string("/config")), Status::ok);
-  lock_.release(call);
-  run();
-  EXPECT_EQ(lock_.nodes(), std::vector<std::string>{"config"});
-}
-
-TEST_F(PathLockTest, OtherChildren_DoNotDelay) {
-  ASSERT_EQ(lock_.world().ensemble().create(LockWorld::kPath + std::string("/config")), Status::ok);
-  const auto call = granted(0);
-  lock_.release(call);
-  run();
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-}
-
-TEST_F(PathLockTest, Close_EndsAllCallsAndHolds) {
-  const auto held = granted(0);
-  const auto waits = waiting(1);
-  lock_.core(0).close();
-  lock_.core(1).close();
-  lock_.world().run_all();
-  EXPECT_EQ(error(waits), Errc::closed);
-  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.losses_notified(held), 1U);
-  EXPECT_THROW(lock_.acquire(0), Error);
-  lock_.release(held);
 }
 
 TEST_F(PathLockTest, ClientClosed_NewObjectIsRefused) {
@@ -257,24 +166,6 @@ TEST_F(ReentrantLock, Lost_IsNotNested) {
   EXPECT_FALSE(path_lock->lock_nested());
 }
 
-TEST_F(PathLockTest, ServerError_ReachesCaller) {
-  const struct {
-    Status status;
-    Errc error;
-  } table[] = {
-      {Status::no_auth, Errc::no_auth},         {Status::quota_exceeded, Errc::quota_exceeded},
-      {Status::read_only, Errc::read_only},     {Status::too_many_nodes, Errc::too_many_nodes},
-      {Status::invalid_acl, Errc::invalid_acl}, {Status::server_error, Errc::server_error}};
-  for (const auto& row : table) {
-    lock_.world().fail_next(0, Kind::create_contender, row.status);
-    const auto call = lock_.acquire(0);
-    run();
-    EXPECT_EQ(error(call), row.error);
-    EXPECT_TRUE(lock_.nodes().empty());
-  }
-  expect_rest();
-}
-
 TEST_F(PathLockTest, Throttled_IsRetried) {
   lock_.world().fail_next(0, Kind::create_contender, Status::throttled);
   const auto call = lock_.acquire(0);
@@ -284,11 +175,21 @@ TEST_F(PathLockTest, Throttled_IsRetried) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, CounterNearItsEnd_RestartsWithParent) {
-  lock_.world().ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
-  const auto call = granted(0);
-  EXPECT_EQ(lock_.call(call).node, std::string(LockWorld::kPath) + "/lock-0000000000");
-  lock_.release(call);
+// An announced release grants the next contender without a list. Here the znode is that of another
+// program, which promises to announce its release.
+TEST_F(PathLockTest, ForeignAnnouncement_GrantsNext) {
+  const auto name =
+      ensemble().create_sequential(LockWorld::kPath, "lock-", "zklock 1\nannounces=1\n");
+  ASSERT_TRUE(name);
+  const std::string foreign = LockWorld::kPath + ("/" + *name);
+  const auto next = waiting(1);
+  reset_counts();
+  ASSERT_EQ(ensemble().set_data(foreign, "released"), Status::ok);
+  run();
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_EQ(client(1).requests(), 0U);
+  ASSERT_EQ(ensemble().remove(foreign), Status::ok);
+  release(next);
   expect_rest();
 }
 
@@ -310,6 +211,136 @@ TEST_F(PathLockTest, NoOwnCredential_NeitherAnnouncesNorTrusts) {
   open.release(second);
   open.world().run_for(2s);
   EXPECT_EQ(open.violation_at_rest(), "");
+}
+
+// ---- lost replies, and a client that closes ------------------------------------------------------
+
+TEST_F(PathLockTest, ReleaseReplyLost_IsRepeatedUntilConfirmed) {
+  for (const bool applied : {true, false}) {
+    const auto call = granted(0);
+    if (applied) {
+      lock_.world().lose_reply(0, Kind::announce_and_delete);
+    } else {
+      lock_.world().lose_request(0, Kind::announce_and_delete);
+    }
+    lock_.release(call);
+    run();
+    lock_.world().reconnect(0);
+    expect_rest();
+  }
+}
+
+TEST_F(PathLockTest, FailureDuringRecovery_LeavesNoZnode) {
+  lock_.world().lose_reply(0, Kind::create_contender);
+  const auto call = lock_.acquire(0);
+  run();
+  lock_.world().fail_next(0, Kind::list_children, Status::no_auth);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(error(call), Errc::no_auth);
+  EXPECT_EQ(lock_.nodes().size(), 1U) << "there it is";
+  expect_rest();
+}
+
+/// Closes the client, and destroys the last lock object on the path of the world before that path
+/// is closed. Returns whether this order was achieved.
+bool destroyed_while_closing(LockWorld& lock) {
+  std::vector<std::shared_ptr<detail::PathLock>> others;
+  bool destroyed = false;
+  bool in_time = false;
+  const auto destroy = [&](const detail::AcquireOutcome&) {
+    if (std::exchange(destroyed, true)) return;
+    in_time = lock.held() > 0;
+    lock.end_use(0);
+  };
+  // The order in which the paths are closed is unknown. One of these is closed first.
+  for (int i = 0; i < 16; ++i) {
+    const std::string path = "/locks/other-" + std::to_string(i);
+    others.push_back(lock.path_lock(0, path.c_str()));
+    detail::PendingAcquire::start(
+        others.back(),
+        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::endless(), .done = destroy},
+        {});
+  }
+  lock.core(0).close();
+  lock.world().run_all();
+  return in_time;
+}
+
+TEST_F(PathLockTest, ObjectDestroyedWhileClientCloses_HoldIsLost) {
+  lock_.use(0);
+  const auto call = granted(0);
+  ASSERT_TRUE(destroyed_while_closing(lock_));
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
+  lock_.release(call);
+}
+
+TEST_F(PathLockTest, SharedNodeOfClosingClient_IsForgotten) {
+  lock_.use(0);
+  const auto call = granted(0, {.local = {.batch = 4}});
+  const auto behind = waiting(0, {.local = {.batch = 4}});
+  ASSERT_TRUE(destroyed_while_closing(lock_));
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
+  EXPECT_EQ(error(behind), Errc::closed);
+  lock_.release(call);
+}
+
+// ---- deadlines -----------------------------------------------------------------------------------
+
+TEST_F(PathLockTest, LongDeadline_OutlastsConnectionTimeout) {
+  lock_.world().disconnect(0);
+  run();
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
+  const auto without = lock_.acquire(0);
+  const auto in_vain = lock_.acquire(0, {.timeout = 1min});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(without), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  run_for(50s);
+  EXPECT_EQ(error(in_vain), Errc::not_connected) << "at its deadline";
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// Calls of one owner share a znode, and each has its own deadline.
+TEST_F(PathLockTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
+  lock_.world().disconnect(0);
+  run();
+  const Owner owner = Owner::unique();
+  const auto without = lock_.acquire(0, {.owner = owner});
+  const auto with_deadline = lock_.acquire(0, {.owner = owner, .timeout = 2min});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(without), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
+}
+
+// Contenders of one client can share a znode, and each has its own deadline.
+TEST_F(PathLockTest, ContendersOfOneZnode_EndAtTheirOwnDeadlines) {
+  lock_.world().disconnect(0);
+  run();
+  const core::CohortPolicy shared{.batch = 8};
+  const auto first = lock_.acquire(0, {.local = shared});
+  const auto with_deadline = lock_.acquire(0, {.timeout = 2min, .local = shared});
+  const auto last = lock_.acquire(0, {.local = shared});
+  run_for(client(0).options().connection_timeout + 1s);
+  EXPECT_EQ(error(first), Errc::not_connected);
+  EXPECT_EQ(error(last), Errc::not_connected);
+  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+  lock_.world().reconnect(0);
+  run_for(client(0).options().session_timeout);
+  ASSERT_TRUE(is_granted(with_deadline));
+  lock_.release(with_deadline);
+  expect_rest();
 }
 
 }  // namespace

@@ -2,9 +2,7 @@
 // Contenders that wait at a gate before they enqueue. At every moment each of them is visible
 // exactly once.
 #include <cstddef>
-#include <set>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -109,22 +107,6 @@ TEST_F(Gate, ZnodesOfContender_AreTwoAndThreeWithLockDelay) {
   }
 }
 
-// They are granted in this order. LockWorld checks that the tokens increase.
-TEST_F(Gate, HeavierContender_IsGrantedFirst) {
-  const auto holder = granted(0, LockWorld::at_gate(1));
-  const auto light = waiting(1, LockWorld::at_gate(1));
-  const auto middle = waiting(2, LockWorld::at_gate(5));
-  const auto heavy = waiting(0, LockWorld::at_gate(10));
-  const auto plain = waiting(1);
-  release(holder);
-  EXPECT_TRUE(is_granted(plain)) << "it knows no weight, and goes before all at the gate";
-  for (const std::size_t call : {plain, heavy, middle, light}) {
-    EXPECT_TRUE(is_granted(call));
-    release(call);
-  }
-  expect_rest();
-}
-
 // Both contenders saw a free lock. The heavier one arrived while the other passed the gate.
 TEST_F(Gate, TwoPassTogether_FirstIsGrantedFirst) {
   const auto light = lock_.acquire(0, LockWorld::at_gate(1));
@@ -186,90 +168,7 @@ TEST_F(Gate, CallWithoutGateAfterAttempt_DoesNotWaitAtGate) {
   expect_rest();
 }
 
-TEST_F(Gate, CallsOfOneOwner_ShareOneZnode) {
-  const Owner owner = Owner::unique();
-  const auto holder = granted(1);
-  const auto first = waiting(0, LockWorld::at_gate(5, owner));
-  const auto second = waiting(0, LockWorld::at_gate(9, owner));
-  EXPECT_EQ(contenders(), 2U);
-  release(holder);
-  ASSERT_TRUE(is_granted(first) && is_granted(second));
-  EXPECT_EQ(lock_.call(first).token, lock_.call(second).token);
-  release(first);
-  release(second);
-  expect_rest();
-}
-
-TEST_F(Gate, LockLost_LockingAgainFailsWithoutGate) {
-  const Owner owner = Owner::unique();
-  const auto lost = granted(0, LockWorld::at_gate(5, owner));
-  lock_.world().expire(0);
-  run();
-  lock_.world().reconnect(0);
-  const auto holder = granted(1);
-  const auto again = lock_.acquire(0, LockWorld::at_gate(5, owner));
-  run();
-  EXPECT_EQ(error(again), Errc::lock_lost);
-  EXPECT_EQ(contenders(), 1U);
-  release(lost);
-  release(holder);
-  expect_rest();
-}
-
 // ---- faults ------------------------------------------------------------------------------------
-
-TEST_F(Gate, SessionEndsBehindGate_WaitsAtGateAgain) {
-  const auto call = lock_.acquire(0, LockWorld::at_gate(1));
-  run_until_it_passes(0);
-  const auto holder = lock_.acquire(1);
-  run_only(1, [&] { return is_granted(holder); });
-  run();
-  ASSERT_FALSE(is_at_gate(0));
-  lock_.world().expire(0);
-  run();
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_TRUE(is_at_gate(0));
-  EXPECT_EQ(contenders(), 2U);
-  release(holder);
-  EXPECT_TRUE(is_granted(call));
-  release(call);
-  expect_rest();
-}
-
-// Whether the ensemble executed the pass or not: the contender has one znode, and is granted.
-TEST_F(Gate, LostReplyToPass_ContenderIsGrantedOnce) {
-  for (const bool carried_out : {true, false}) {
-    const auto call = lock_.acquire(0, LockWorld::at_gate(5));
-    carried_out ? lock_.world().lose_reply(0, Kind::transaction)
-                : lock_.world().lose_request(0, Kind::transaction);
-    run();
-    ASSERT_FALSE(client(0).is_connected());
-    EXPECT_EQ(contenders(), 1U);
-    EXPECT_FALSE(is_granted(call));
-    lock_.world().reconnect(0);
-    run();
-    EXPECT_TRUE(is_granted(call));
-    EXPECT_EQ(contenders(), 1U);
-    release(call);
-    expect_rest();
-  }
-}
-
-// The second half of the pass, which only reads, loses its reply.
-TEST_F(Gate, LostReplyToCount_ContenderIsGranted) {
-  const auto call = lock_.acquire(0, LockWorld::at_gate(5));
-  run_until_it_passes(0);
-  lock_.world().lose_reply(0, Kind::count_children);
-  run();
-  ASSERT_FALSE(client(0).is_connected());
-  EXPECT_EQ(contenders(), 1U);
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_TRUE(is_granted(call));
-  release(call);
-  expect_rest();
-}
 
 TEST_F(Gate, CancelledDuringPass_LeavesNothing) {
   for (const bool carried_out : {true, false}) {
@@ -285,23 +184,6 @@ TEST_F(Gate, CancelledDuringPass_LeavesNothing) {
     EXPECT_EQ(contenders(), 0U);
     expect_rest();
   }
-}
-
-TEST_F(Gate, ZnodeAtGateDeleted_QueuesAgain) {
-  const auto holder = granted(1);
-  const auto call = waiting(0, LockWorld::at_gate(5));
-  run_for(2s);  // by then it watches its znode
-  const std::string old = node_of(0);
-  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + old)), Status::ok);
-  run();
-  EXPECT_TRUE(is_at_gate(0));
-  EXPECT_NE(node_of(0), old);
-  release(holder);
-  EXPECT_TRUE(is_granted(call)) << "that its own node went as it passed is no loss";
-  run_for(2s);
-  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
-  release(call);
-  expect_rest();
 }
 
 }  // namespace

@@ -76,29 +76,6 @@ TEST_F(SameName, RepeatedDeleteOfPermit_SparesOtherZnode) {
   expect_rest();
 }
 
-TEST_F(SameName, RepeatedDeleteOfWaiter_SparesOtherZnode) {
-  const auto holder = granted(1);
-  const auto waiter = waiting(0);
-  lock_.world().lose_reply(0, Kind::remove);
-  lock_.cancel(waiter);
-  run();
-  release(holder);
-  ASSERT_TRUE(lock_.nodes().empty());
-  ASSERT_FALSE(client(0).is_connected());
-  remove_path();
-  const auto first = granted(1);
-  const auto second = waiting(2);
-  release(first);
-  ASSERT_TRUE(lock_.call(second).granted());
-  ASSERT_EQ(lock_.call(second).node, path_of("lock-0000000001"));
-  const auto third = waiting(1);
-  reconnect(0);
-  EXPECT_FALSE(lock_.call(third).granted());
-  release(second);
-  release(third);
-  expect_rest();
-}
-
 // The connection breaks while the delete is in flight. The next server lags, so without a quorum
 // operation the client still sees the znode.
 TEST_F(SameName, RepeatedDelete_DoesNotTrustLaggingServer) {
@@ -112,20 +89,6 @@ TEST_F(SameName, RepeatedDelete_DoesNotTrustLaggingServer) {
   const auto next = granted(1, LockWorld::permits(1, 1));
   reconnect(0);
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  release(next);
-  expect_rest();
-}
-
-TEST_F(SameName, RepeatedRelease_SparesOtherZnodeOfClient) {
-  const auto old = granted(0);
-  lock_.world().lose_reply(0, Kind::announce_and_delete);
-  release(old);
-  ASSERT_TRUE(lock_.nodes().empty());
-  remove_path();
-  reconnect(0);
-  const auto next = granted(0);
-  run_for(2s);
-  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
   release(next);
   expect_rest();
 }
@@ -147,37 +110,6 @@ TEST_F(SameName, WatchSetAgain_DoesNotGrantForOtherZnode) {
   expect_rest();
 }
 
-TEST_F(SameName, DowngradedReaderReleases_ZnodeIsDeleted) {
-  const auto owner = Owner::unique();
-  const auto writer = granted(0, LockWorld::to_write(owner));
-  const auto reader = granted(0, LockWorld::to_read(owner));
-  release(writer);
-  ASSERT_EQ(lock_.nodes().size(), 1U);
-  lock_.world().lose_request(0, Kind::remove);
-  release_node(reader);
-  lock_.world().run_all();
-  ASSERT_EQ(lock_.nodes().size(), 1U);
-  ASSERT_FALSE(client(0).is_connected());
-  reconnect(0);
-  EXPECT_TRUE(lock_.nodes().empty());
-  expect_rest();
-}
-
-TEST_F(SameName, LeaseExpiredWhileDisconnected_SparesOtherZnode) {
-  const auto old = granted(0);
-  lock_.world().disconnect(0);
-  const auto lost = [&] { return lock_.call(old).hold.state() == HoldState::lost; };
-  ASSERT_TRUE(lock_.world().run_until(lost, 20s));
-  ASSERT_EQ(lock_.nodes().size(), 1U) << "the session lives";
-  remove_path();
-  const auto next = granted(1);
-  reconnect(0);
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  release(old);
-  release(next);
-  expect_rest();
-}
-
 // The lease has expired although the connection exists. The znode can have been deleted long ago.
 TEST_F(SameName, LeaseExpiredDuringPause_SparesOtherZnode) {
   const auto old = granted(0);
@@ -193,25 +125,6 @@ TEST_F(SameName, LeaseExpiredDuringPause_SparesOtherZnode) {
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
   EXPECT_EQ(lock_.nodes().size(), 1U);
   release(next);
-  expect_rest();
-}
-
-TEST_F(SameName, CancelledWhileDisconnected_SparesOtherZnode) {
-  const auto holder = granted(1);
-  const auto waiter = waiting(0);
-  lock_.world().disconnect(0);
-  run();
-  lock_.cancel(waiter);
-  release(holder);
-  ASSERT_EQ(lock_.nodes().size(), 1U);
-  remove_path();
-  const auto first = granted(2);
-  const auto second = waiting(1);
-  ASSERT_EQ(lock_.nodes().size(), 2U);
-  reconnect(0);
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  release(first);
-  release(second);
   expect_rest();
 }
 
@@ -307,36 +220,7 @@ TEST_F(SameName, MoveThrottled_SparesOtherZnodeAtGate) {
   }
 }
 
-TEST_F(SameName, CleanRelease_IsOneRequest) {
-  const auto held = granted(0);
-  reset_counts();
-  release(held);
-  EXPECT_EQ(client(0).requests(), 1U);
-  const auto permit = granted(0, LockWorld::permits(1, 1));
-  reset_counts();
-  release(permit);
-  EXPECT_EQ(client(0).requests(), 1U);
-  expect_rest();
-}
-
 // ---- two contenders of one client --------------------------------------------------------------
-
-TEST_F(SameName, NameReusedBySameClient_FormerHolderIsLost) {
-  const auto old = granted(0);
-  const auto next = waiting(0);
-  remove_path();
-  run();
-  ASSERT_TRUE(lock_.call(next).granted());
-  ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
-  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
-  const auto behind = waiting(1);
-  release(old);
-  EXPECT_FALSE(lock_.call(behind).granted());
-  release(next);
-  EXPECT_TRUE(lock_.call(behind).granted());
-  release(behind);
-  expect_rest();
-}
 
 // The release arrives after the create of the new znode, and before the client learns of that.
 TEST_F(SameName, ReleaseInFlightHitsNewZnode_NextIsGranted) {

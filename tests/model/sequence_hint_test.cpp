@@ -76,12 +76,6 @@ TEST_F(SequenceHintTest, ContenderInBetween_IsWaitedFor) {
   expect_to_wait_for(other);
 }
 
-TEST_F(SequenceHintTest, OtherOwnerOfSameClient_IsWaitedFor) {
-  get_used_to_it(0);
-  const auto first = granted(0);
-  expect_to_wait_for(first);
-}
-
 TEST_F(SequenceHintTest, AlternatingClients_DoNotUseHint) {
   get_used_to_it(0);
   cycle(1);
@@ -193,15 +187,6 @@ TEST_F(SequenceHintTest, IdleTime_WatchEndsAndIsSetAgain) {
   EXPECT_EQ(requests_of_a_grant(0), 2U) << "exactly a second is too long";
 }
 
-TEST_F(SequenceHintTest, LastObjectDestroyed_WatchIsRemoved) {
-  get_used_to_it(0);
-  EXPECT_GT(client(0).server_watches(), 0U);
-  lock_.end_use(0);
-  run();
-  EXPECT_EQ(client(0).server_watches(), 0U);
-  lock_.use(0);
-}
-
 TEST_F(SequenceHintTest, ZnodeCannotBeDeleted_IsNoGrant) {
   get_used_to_it(0);
   const auto before = granted(0);
@@ -217,12 +202,6 @@ TEST_F(SequenceHintTest, ZnodeCannotBeDeleted_IsNoGrant) {
   EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
   run();
   release(granted(0));
-}
-
-TEST_F(SequenceHintTest, FirstGrantOfPath_FollowsNoOther) {
-  make_path_anew(0);
-  EXPECT_EQ(requests_of_a_grant(0), 2U) << "number 0";
-  EXPECT_EQ(requests_of_a_grant(0), 3U);
 }
 
 TEST_F(SequenceHintTest, WatchRefused_NotTriedForOneMinute) {
@@ -327,73 +306,6 @@ TEST_F(ManyPaths, PathsReleased_MakeRoomForAsMany) {
   watch_another("/locks/one-more");
   EXPECT_EQ(client(0).server_watches(), others_.size()) << "in its stead";
   expect_to_count_each_time();
-}
-
-TEST_F(ManyPaths, IdlePaths_MakeRoom) {
-  run_for(900ms);
-  expect_to_count_each_time();
-  run_for(200ms);
-  EXPECT_EQ(client(0).server_watches(), 0U);
-  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
-  EXPECT_EQ(requests_of_a_grant(0), 1U);
-}
-
-TEST_F(ManyPaths, LimitReached_OtherClientIsNotAffected) {
-  cycle(1);
-  EXPECT_EQ(requests_of_a_grant(1), 3U) << "create, count, and the watch";
-  EXPECT_EQ(requests_of_a_grant(1), 1U);
-}
-
-// ---- announcement of a release -----------------------------------------------------------------
-
-class Announcement : public PathLockTest {
- protected:
-  /// Acquires with the network delay `way`, and releases after `stay`.
-  std::size_t lock_for(Duration way, Duration stay) {
-    const auto call = granted_after(way, 0);
-    run_for(stay);
-    reset_counts();
-    release(call);
-    return call;
-  }
-  bool is_announced() { return client(0).requests(Kind::announce_and_delete) == 1; }
-};
-
-TEST_F(Announcement, HeldShorterThanAcquired_IsNotAnnounced) {
-  lock_for(100ms, 99ms);
-  EXPECT_FALSE(is_announced());
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
-  expect_rest();
-}
-
-TEST_F(Announcement, HeldAsLongAsAcquired_IsAnnounced) {
-  lock_for(100ms, 100ms);
-  EXPECT_TRUE(is_announced());
-  expect_rest();
-}
-
-TEST_F(Announcement, GrantedAfterWait_IsAnnounced) {
-  const auto first = granted(1);
-  const auto second = waiting(0);
-  run_for(1s);
-  release(first);
-  ASSERT_TRUE(lock_.call(second).granted());
-  reset_counts();
-  release(second);
-  EXPECT_TRUE(is_announced());
-  expect_rest();
-}
-
-TEST_F(Announcement, NotAnnounced_WaiterListsAndIsGranted) {
-  const auto call = granted_after(100ms, 0);
-  const auto next = waiting(1);
-  reset_counts();
-  release(call);
-  EXPECT_FALSE(is_announced());
-  EXPECT_EQ(client(1).requests(Kind::list_children), 1U);
-  EXPECT_TRUE(lock_.call(next).granted());
-  release(next);
-  expect_rest();
 }
 
 }  // namespace

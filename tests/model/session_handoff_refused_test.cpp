@@ -116,18 +116,6 @@ TEST_F(SessionHandoffTest, ThreadOfHolderExits_NextWaits) {
   release(next);
 }
 
-TEST_F(SessionHandoffTest, MaximumHoldTimeElapsed_NextWaits) {
-  const auto holder = granted(0, {.limit = {.longest = 1s}});
-  const auto next = waiting(0);
-  run_for(2s);
-  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::lost);
-  EXPECT_EQ(lock_.losses_notified(holder), 1U);
-  lock_.release(holder);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(next));
-  release(next);
-}
-
 // The client does not know whether a writer has only readers left, or how many permits are held.
 TEST_F(SessionHandoffTest, OtherKindsThanMutex_NextWaits) {
   const std::vector<Request> others = {LockWorld::to_write(), LockWorld::permits(1, 1),

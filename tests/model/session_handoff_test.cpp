@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -42,14 +41,6 @@ TEST_F(SessionHandoffTest, MarkedHold_NextIsGrantedAtOnce) {
   release(next);
 }
 
-TEST_F(SessionHandoffTest, ZnodeNameRead_NextIsGrantedAtOnce) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  ASSERT_EQ(lock_.call(holder).hold.node(), lock_.call(holder).node);
-  expect_handed_off(holder, next);
-  release(next);
-}
-
 TEST_F(SessionHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   const auto holder = granted(0);
   const auto second = waiting(0);
@@ -72,18 +63,6 @@ TEST_F(SessionHandoffTest, ContendersOfTwoClients_AreGrantedInOrder) {
   release(fifth);
 }
 
-TEST_F(SessionHandoffTest, ChainOfReleases_GrantsEachAtOnce) {
-  auto holder = granted(0);
-  std::vector<std::size_t> others;
-  for (int i = 0; i < 20; ++i) others.push_back(waiting(0));
-  for (const auto next : others) {
-    expect_handed_off(holder, next);
-    holder = next;
-  }
-  EXPECT_EQ(lock_.nodes().size(), 21U) << "all of that at once";
-  release(holder);
-}
-
 TEST_F(SessionHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
   const auto holder = granted(0);
   const auto first = waiting(0);
@@ -95,20 +74,6 @@ TEST_F(SessionHandoffTest, NeighboursCancelled_GrantsRemainingContender) {
   run();
   expect_handed_off(holder, second);
   release(second);
-}
-
-TEST_F(SessionHandoffTest, OwnContenderCancelled_GrantsOtherClient) {
-  const auto holder = granted(0);
-  const auto own = waiting(0);
-  const auto stranger = waiting(1);
-  lock_.cancel(own);
-  reset_counts();
-  lock_.release(holder);
-  EXPECT_FALSE(is_granted(own));
-  run();
-  EXPECT_TRUE(is_granted(stranger));
-  expect_ended_with_nothing(own);
-  release(stranger);
 }
 
 // The client has not learned that the znode in between was deleted.
@@ -153,17 +118,6 @@ TEST_F(SessionHandoffTest, ManyImmediateReleases_GrantInLoop) {
   EXPECT_EQ(grants, kCrowd) << "each by the one before, and none of them on the stack of another";
   run();
   EXPECT_TRUE(lock_.nodes().empty());
-}
-
-TEST_F(SessionHandoffTest, CancelAfterGrant_LockIsHeld) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  expect_handed_off(holder, next);
-  lock_.cancel(next);
-  run();
-  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
-  EXPECT_EQ(lock_.call(next).outcomes, 1);
-  release(next);
 }
 
 TEST_F(SessionHandoffTest, ContenderWithoutZnode_IsNotGrantedAtOnce) {
@@ -262,35 +216,7 @@ TEST_F(SessionHandoffTest, DeletePending_NewContenderIsGrantedLater) {
   release(stranger);
 }
 
-TEST_F(SessionHandoffTest, SessionExpired_HoldIsLost) {
-  const auto holder = granted(0);
-  const auto next = waiting(0);
-  const auto last = waiting(0);
-  expect_handed_off(holder, next);
-  lock_.world().expire(0);
-  run();
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::lost);
-  lock_.release(next);
-  EXPECT_EQ(lock_.call(last).hold.state(), HoldState::held) << "in the new session";
-  release(last);
-}
-
 class SessionHandoffAtTheEnd : public PathLockTest {};
-
-TEST_F(SessionHandoffAtTheEnd, ClientClosed_SessionHandoffIsEmpty) {
-  const auto path_lock = lock_.path_lock(0);
-  const auto is_empty = [&path_lock] {
-    const detail::EngineLock lock(path_lock->entry());
-    return path_lock->session_handoff().empty();
-  };
-  granted(0);
-  waiting(0);
-  EXPECT_FALSE(is_empty());
-  lock_.core(0).close();
-  EXPECT_TRUE(is_empty());
-}
 
 }  // namespace
 }  // namespace zklock::model

@@ -37,18 +37,6 @@ TEST_F(SimCoordinatorTest, Steps_ListsPossibleStepsOnly) {
   EXPECT_TRUE(client.log.empty());
 }
 
-TEST_F(SimCoordinatorTest, PipelinedCount_IncludesOwnZnode) {
-  client.connect();
-  client.create("create");
-  client.send("count", CountChildren{"/p"});
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"create: ok", "count: ok"}));
-  EXPECT_EQ(client.replies["count"].child_count, 1);
-  EXPECT_EQ(client.replies["create"].session, coordinator().session());
-  EXPECT_EQ(client.replies["create"].token.zxid,
-            world.ensemble().find("/p/lock-0000000000")->czxid);
-}
-
 TEST_F(SimCoordinatorTest, NotConnected_RequestsAreHeld) {
   client.start();
   client.create("a");

@@ -14,52 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST_F(SimCoordinatorTest, AnnouncedDelete_FiresOneChangeEvent) {
-  client.connect();
-  other.connect();
-  other.create("a");
-  other.create("b");
-  world.run_all();
-  client.watch("a", "/p/lock-0000000000");
-  client.watch("b", "/p/lock-0000000001");
-  world.run_all();
-  EXPECT_EQ(coordinator().server_watches(), 2u);
-  client.log.clear();
-  other.send("announced", AnnounceAndDelete{"/p/lock-0000000000"});
-  other.send("plain", Delete{"/p/lock-0000000001"});
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"a changed", "b deleted"}));
-  EXPECT_EQ(coordinator().server_watches(), 0u);
-  EXPECT_EQ(coordinator().live_interests(), 0u);
-}
-
-TEST_F(SimCoordinatorTest, EventsAndReplies_ArriveInOneOrder) {
-  client.connect();
-  world.ensemble().create("/p/x", "1");
-  client.watch("w", "/p/x");
-  client.send("before", Get{"/p/x"});
-  world.run({Step::Kind::serve, 0});
-  world.run({Step::Kind::serve, 0});
-  world.ensemble().set_data("/p/x", "2");
-  client.send("after", Get{"/p/x"});
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"w: ok", "before: ok", "w changed", "after: ok"}));
-  EXPECT_EQ(client.replies["before"].data, "1");
-  EXPECT_EQ(client.replies["after"].data, "2");
-}
-
-TEST_F(SimCoordinatorTest, FailedGet_RegistersNothing) {
-  client.connect();
-  client.watch("w", "/p/x");
-  world.run_all();
-  EXPECT_EQ(client.take_log(), Log{"w: no such node"});
-  EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0u);
-  world.ensemble().create("/p/x");
-  world.ensemble().remove("/p/x");
-  world.run_all();
-  EXPECT_TRUE(client.log.empty());
-}
-
 TEST_F(SimCoordinatorTest, SeveralInterestsInPath_ShareOneWatch) {
   client.connect();
   world.ensemble().create("/p/x");
@@ -142,78 +96,6 @@ TEST_F(SimCoordinatorTest, Handler_CanEndOtherInterest) {
   world.run_all();
   EXPECT_EQ(client.log, (Log{"first: ok", "second: ok", "first"}));
   EXPECT_EQ(coordinator().live_interests(), 0u);
-}
-
-TEST_F(SimCoordinatorTest, ListWatch_ReportsChildrenAndDelete) {
-  client.connect();
-  other.connect();
-  client.send("list", ListAndWatch{"/p", client.logs("list")});
-  client.watch("data", "/p");
-  world.run_all();
-  EXPECT_EQ(coordinator().server_watches(), 2u) << "they are two to the servers";
-  client.log.clear();
-  other.create("a");
-  world.run_all();
-  EXPECT_EQ(client.take_log(), Log{"list children"});
-  other.create("b");
-  world.run_all();
-  EXPECT_TRUE(client.log.empty()) << "once";
-  const RequestId again = client.send("again", ListAndWatch{"/p", client.logs("again")});
-  client.send("list", ListAndWatch{"/p", client.logs("list")});
-  world.run_all();
-  EXPECT_EQ(client.replies["again"].children.size(), 2u);
-  coordinator().unwatch(again);
-  client.log.clear();
-  other.send("x", Delete{"/p/lock-0000000000"});
-  other.send("x", Delete{"/p/lock-0000000001"});
-  world.run_all();
-  EXPECT_EQ(client.take_log(), Log{"list children"});
-  client.send("list", ListAndWatch{"/p", client.logs("list")});
-  client.send("none", ListAndWatch{"/none", client.logs("none")});
-  world.run_all();
-  client.log.clear();
-  other.send("x", Delete{"/p"});
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"data deleted", "list deleted"}));
-  EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0u);
-}
-
-TEST_F(SimCoordinatorTest, ExistsWatch_ReportsCreateAndDelete) {
-  client.connect();
-  const auto exists = [&](const std::string& label) {
-    return client.send(label, ExistsAndWatch{"/p/x", client.logs(label)});
-  };
-  exists("come");
-  const RequestId unwanted = exists("unwanted");
-  client.watch("get", "/p/x");  // registers nothing, and removes nothing
-  world.run_all();
-  coordinator().unwatch(unwanted);
-  world.run_all();
-  EXPECT_EQ(client.take_log(),
-            (Log{"come: no such node", "unwanted: no such node", "get: no such node"}));
-  EXPECT_EQ(coordinator().server_watches(), 1u);
-  world.ensemble().create("/p/x", "1");
-  world.run_all();
-  EXPECT_EQ(client.take_log(), Log{"come created"});
-  exists("change");
-  world.run_all();
-  world.ensemble().set_data("/p/x", "2");
-  world.run_all();
-  EXPECT_EQ(client.take_log(), (Log{"change: ok", "change changed"}));
-  EXPECT_EQ(client.replies["change"].data, "");
-  EXPECT_EQ(client.replies["change"].version, 0);
-  exists("go");
-  world.run_all();
-  EXPECT_EQ(client.replies["go"].version, 1);
-  world.ensemble().remove("/p/x");
-  world.run_all();
-  EXPECT_EQ(client.take_log(), (Log{"go: ok", "go deleted"}));
-  EXPECT_EQ(coordinator().server_watches() + coordinator().live_interests(), 0u);
-  const RequestId last = exists("last");
-  world.run_all();
-  coordinator().unwatch(last);
-  world.run_all();
-  EXPECT_EQ(coordinator().server_watches(), 0u);
 }
 
 // The servers send no event of such a znode. The client checks once in a second whether it exists.

@@ -42,15 +42,6 @@ TEST_F(SimFaultsTest, Disconnect_LosesRequestsInFlight) {
   EXPECT_EQ(children(), 2u);
 }
 
-TEST_F(SimFaultsTest, FastReconnect_SuspendedIsReportedFirst) {
-  client.create("lost");
-  world.disconnect(0);
-  world.reconnect(0);
-  world.run({Step::Kind::serve, 0});
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"suspended", "lost: outcome unknown", "connected"}));
-}
-
 TEST_F(SimFaultsTest, FailedReconnect_IsNotReported) {
   world.disconnect(0);
   world.reconnect(0);
@@ -151,19 +142,6 @@ TEST_F(SimFaultsTest, EventLostWithConnection_IsSentAgain) {
   EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected", "w changed"}));
 }
 
-TEST_F(SimFaultsTest, GetWatchReplyLost_WatchesNothing) {
-  world.ensemble().create("/p/x");
-  world.lose_reply(0);
-  client.watch("w", "/p/x");
-  world.run_all();
-  world.reconnect(0);
-  world.run_all();
-  world.ensemble().remove("/p/x");
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"suspended", "w: outcome unknown", "connected"}));
-  EXPECT_EQ(coordinator().live_interests() + coordinator().server_watches(), 0u);
-}
-
 TEST_F(SimFaultsTest, SessionExpired_ConnectionZnodesAndWatchesEnd) {
   world.ensemble().create("/p/x");
   client.create("mine");
@@ -257,18 +235,6 @@ TEST_F(SimFaultsTest, IsolatedSession_ExpiresWithoutClientEvent) {
             (Log{"suspended", "check: outcome unknown", "ended session ended", "connected!"}));
 }
 
-TEST_F(SimFaultsTest, Disconnect_EndsIsolation) {
-  world.isolate(0);
-  client.create("stuck");
-  world.run_all();
-  world.disconnect(0);
-  world.reconnect(0);
-  client.create("again");
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"suspended", "stuck: outcome unknown", "connected", "again: ok"}));
-  EXPECT_EQ(children(), 1u);
-}
-
 TEST_F(SimFaultsTest, LaggingServer_CatchesUpAtQuorumRequest) {
   client.create("lost");
   world.disconnect(0, OnTheWay::linger);
@@ -335,19 +301,6 @@ TEST_F(SimFaultsTest, InjectedReply_IsGivenOnceToItsKindOnly) {
   world.run_all();
   EXPECT_EQ(client.log,
             (Log{"count: ok", "first: quota exceeded", "second: outcome unknown", "third: ok"}));
-  EXPECT_EQ(children(), 2u);
-}
-
-TEST_F(SimFaultsTest, ServersRestart_ZnodesAndSessionsRemain) {
-  client.create("mine");
-  world.run_all();
-  const auto token = client.replies["mine"].token;
-  world.restart_servers();
-  world.reconnect(0);
-  client.create("next");
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"mine: ok", "suspended", "connected", "next: ok"}));
-  EXPECT_GT(client.replies["next"].token, token);
   EXPECT_EQ(children(), 2u);
 }
 

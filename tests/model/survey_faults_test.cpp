@@ -185,43 +185,6 @@ TEST_F(SurveyFaults, RootBreaksConnection_Throws) {
   EXPECT_TRUE(survey.is_complete());
 }
 
-// Two of three requests are lost.
-TEST_F(SurveyFaults, ConnectionBreaksOften_AllIsRead) {
-  const Paths made = locks(12);
-  servers_->before = [&](const Operation&) -> std::optional<Reply> {
-    if (seen_++ % 3 == 2) return std::nullopt;
-    return status_only(Status::unknown);
-  };
-  const SurveyPage page = all("/a");
-  EXPECT_EQ(paths(page), made);
-  EXPECT_TRUE(page.unreadable.empty());
-}
-
-TEST_F(SurveyFaults, RefusalOfOneNode_RestIsRead) {
-  locks(3);
-  servers_->before = [](const Operation& operation) {
-    return fails(operation, "/11", Status::server_error);
-  };
-  const SurveyPage page = all("/a");
-  EXPECT_EQ(paths(page), (Paths{"/a/10", "/a/12"}));
-  EXPECT_EQ(page.unreadable, Paths{"/a/11"});
-}
-
-TEST_F(SurveyFaults, HandOffDuringRead_NewHolderIsShown) {
-  directory("/a");
-  const auto first = contender("/a");
-  const auto second = contender("/a");
-  servers_->before = [&](const Operation& operation) {
-    if (path_of(operation).ends_with(first)) ensemble_.remove("/a/" + first);
-    return std::optional<Reply>();
-  };
-  const SurveyPage page = all("/a");
-  ASSERT_EQ(page.locks.size(), 1U);
-  EXPECT_EQ(nodes(page.locks[0].state.holders), Paths{second});
-  EXPECT_EQ(page.locks[0].state.waiting, 0U);
-  EXPECT_EQ(page.visited, 1U);
-}
-
 TEST_F(SurveyFaults, HandOffsWithoutEnd_LockIsShown) {
   locks(1);
   contender("/a/10");
@@ -253,39 +216,6 @@ TEST_F(SurveyFaults, LockDeletedDuringRead_IsNotShown) {
   EXPECT_EQ(paths(all("/a")), Paths{"/a/11"});
 }
 
-TEST_F(SurveyFaults, DowngradeDuringRead_ReaderIsShown) {
-  directory("/a");
-  const auto writer = contender("/a", "__WRIT__");
-  servers_->before = [&](const Operation& operation) {
-    if (path_of(operation).ends_with(writer)) {
-      ensemble_.remove("/a/" + writer);
-      ensemble_.create("/a/__READ__0000000000", "zklock 1\nowner=writer\ntoken=7\n", session_);
-    }
-    return std::optional<Reply>();
-  };
-  const SurveyPage page = all("/a");
-  ASSERT_EQ(page.locks.size(), 1U);
-  ASSERT_EQ(nodes(page.locks[0].state.holders), Paths{"__READ__0000000000"});
-  EXPECT_EQ(page.locks[0].state.holders[0].owner, "writer");
-  EXPECT_EQ(page.locks[0].state.holders[0].token.zxid, 7);
-}
-
-TEST_F(SurveyFaults, PassDuringRead_ContenderIsShown) {
-  directory("/a");
-  const auto at_gate = contender("/a", "weight-2-age-100-");
-  servers_->before = [&](const Operation& operation) {
-    if (path_of(operation).ends_with(at_gate) && ensemble_.find("/a/" + at_gate) != nullptr) {
-      ensemble_.remove("/a/" + at_gate);
-      contender("/a");
-    }
-    return std::optional<Reply>();
-  };
-  const SurveyPage page = all("/a");
-  ASSERT_EQ(page.locks.size(), 1U);
-  EXPECT_EQ(nodes(page.locks[0].state.holders), Paths{"lock-0000000001"});
-  EXPECT_TRUE(page.locks[0].waiters.empty());
-}
-
 TEST_F(SurveyFaults, PathRecreatedDuringRead_NewPathIsShown) {
   directory("/a");
   const auto old = contender("/a", "lock-", "old");
@@ -304,15 +234,6 @@ TEST_F(SurveyFaults, PathRecreatedDuringRead_NewPathIsShown) {
   ASSERT_EQ(page.locks[0].state.holders.size(), 1U);
   EXPECT_EQ(page.locks[0].state.holders[0].owner, "new");
   EXPECT_EQ(page.locks[0].waiters.size(), 1U);
-}
-
-TEST_F(SurveyFaults, Rate_IsKept) {
-  locks(60);
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(all("/a", {.requests_per_second = 500}).locks.size(), 60U);
-  // 121 requests at 500 a second; the last 50 do not wait for their turn.
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, 130ms);
-  EXPECT_LE(std::ranges::max(servers_->rounds()), 50U);
 }
 
 TEST_F(SurveyFaults, SlowRate_DeadlineIsKept) {

@@ -86,30 +86,6 @@ TEST_F(SurveyTest, NodesOfServers_AreSkippedBelowRoot) {
   EXPECT_EQ(paths(all("/zookeeper")), Paths{"/zookeeper"}) << "if it is the root";
 }
 
-TEST_F(SurveyTest, Mutex_HolderAndWaitingAreDescribed) {
-  directory("/a");
-  const auto first = contender("/a", "lock-", "first");
-  const auto second = contender("/a", "lock-", "second");
-  const auto foreign = *ensemble_.create_sequential(
-      "/a", "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-", "10.0.0.1", session_);
-  const SurveyPage page = all("/a");
-  ASSERT_EQ(page.locks.size(), 1U);
-  const SurveyedLock& lock = page.locks[0];
-  ASSERT_EQ(nodes(lock.state.holders), Paths{first});
-  EXPECT_EQ(lock.state.waiting, 2U);
-  ASSERT_EQ(nodes(lock.waiters), (Paths{second, foreign}));
-  const Participant& holder = lock.state.holders[0];
-  EXPECT_TRUE(holder.holds);
-  EXPECT_EQ(holder.owner, "first");
-  EXPECT_EQ(holder.token.zxid, ensemble_.find("/a/" + first)->czxid);
-  EXPECT_EQ(holder.session_id, session_.value);
-  EXPECT_FALSE(lock.waiters[0].holds);
-  EXPECT_EQ(lock.waiters[0].owner, "second");
-  EXPECT_EQ(lock.waiters[1].owner, "");
-  EXPECT_FALSE(lock.is_delayed);
-  EXPECT_EQ(lock.permits, std::nullopt);
-}
-
 TEST_F(SurveyTest, ManyContenders_SomeAreDescribed) {
   directory("/a");
   for (int i = 0; i < 8; ++i) contender("/a", "__READ__");
@@ -165,17 +141,6 @@ TEST_F(SurveyTest, DelayOfLostHold_IsALock) {
   ASSERT_EQ(page.locks.size(), 1U);
   EXPECT_TRUE(page.locks[0].state.holders.empty());
   EXPECT_EQ(page.locks[0].waiters.size(), 1U) << "until the delay has passed";
-}
-
-TEST_F(SurveyTest, ContendersAtGate_Wait) {
-  directory("/a");
-  contender("/a", "weight-2-age-100-");
-  contender("/a", "weight-9-age-100-");
-  const SurveyPage page = all("/a");
-  ASSERT_EQ(page.locks.size(), 1U);
-  EXPECT_TRUE(page.locks[0].state.holders.empty());
-  ASSERT_EQ(page.locks[0].waiters.size(), 2U);
-  EXPECT_EQ(page.locks[0].waiters[0].weight, 9);
 }
 
 TEST_F(SurveyTest, NoReadPermission_RestIsRead) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients have no READ permission on the znodes of other clients: AclPolicy::creator_all(), and
 // other credentials. Each test runs with both rules of the servers for exists.
-#include <cstddef>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -55,21 +54,6 @@ TEST_P(UnreadableZnode, OfPredecessor_WaitersAreGrantedInTurn) {
   expect_rest();
 }
 
-TEST_P(UnreadableZnode, OfPredecessorOfOtherKinds_WaitersAreGrantedInTurn) {
-  const auto writer = granted(0, LockWorld::to_write());
-  const auto reader = waiting(1, LockWorld::to_read());
-  const auto last = waiting(2, LockWorld::to_write());
-  release(writer);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(reader));
-  EXPECT_FALSE(is_granted(last));
-  release(reader);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(last));
-  release(last);
-  expect_rest();
-}
-
 TEST_P(UnreadableZnode, OfWaitingPredecessor_WaiterBehindItIsNotGranted) {
   const auto first = granted(0);
   const auto second = waiting(1);
@@ -84,83 +68,31 @@ TEST_P(UnreadableZnode, OfWaitingPredecessor_WaiterBehindItIsNotGranted) {
   expect_rest();
 }
 
-TEST_P(UnreadableZnode, OfPredecessor_CostsOneRequestPerSecond) {
-  ensemble().set_contenders_readable(true);
-  const auto first = granted(0);
-  ensemble().set_contenders_readable(false);
-  const auto second = waiting(1);
-  const auto third = waiting(2);
-  EXPECT_EQ(client(2).requests(), 3U) << "a create, a count, and a getData";
-  const std::size_t before[] = {client(1).served(), client(2).served()};
-  run_for(10s);
-  EXPECT_EQ(client(2).served() - before[1], client(1).served() - before[0] + 10);
-  lock_.cancel(third);
-  run();
-  EXPECT_EQ(client(2).watch_removals(), GetParam() == ExistsRule::needs_nothing ? 1U : 0U);
-  release(first);
-  release(second);
-  expect_rest();
-}
-
-TEST_P(UnreadableZnode, DeletedWhileDisconnected_WaiterIsGranted) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  lock_.world().disconnect(1);
-  run();
-  release(first);
-  run_for(2s);
-  reconnect(1);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(second));
-  release(second);
-  expect_rest();
-}
-
-TEST_P(UnreadableZnode, WaiterReconnected_StillWaits) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  lock_.world().disconnect(1);
-  run();
-  reconnect(1);
-  run_for(3s);
-  EXPECT_FALSE(is_granted(second));
-  release(first);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(second));
-  release(second);
-  expect_rest();
-}
-
-// The servers are upgraded or downgraded one by one.
-TEST_P(UnreadableZnode, OtherRuleAfterReconnect_WaiterIsGranted) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  lock_.world().disconnect(1);
-  run();
-  set_other_rule();
-  reconnect(1);
-  run_for(3s);
-  EXPECT_FALSE(is_granted(second));
-  release(first);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(second));
-  release(second);
-  expect_rest();
-}
-
-TEST_P(UnreadableZnode, OtherRuleAndDeletedWhileDisconnected_IsGranted) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  lock_.world().disconnect(1);
-  run();
-  set_other_rule();
-  release(first);
-  run_for(2s);
-  reconnect(1);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(second));
-  release(second);
-  expect_rest();
+// The rule changes when the servers are upgraded or downgraded one by one.
+TEST_P(UnreadableZnode, WaiterReconnected_IsGrantedAfterTheDelete) {
+  for (const bool rule_changes : {false, true}) {
+    for (const bool deleted_meanwhile : {false, true}) {
+      SCOPED_TRACE(std::to_string(rule_changes) + ", " + std::to_string(deleted_meanwhile));
+      const auto first = granted(0);
+      const auto second = waiting(1);
+      lock_.world().disconnect(1);
+      run();
+      if (rule_changes) set_other_rule();
+      if (deleted_meanwhile) {
+        release(first);
+        run_for(2s);
+      }
+      reconnect(1);
+      run_for(3s);
+      EXPECT_EQ(is_granted(second), deleted_meanwhile);
+      if (!deleted_meanwhile) release(first);
+      run_for(1s);
+      EXPECT_TRUE(is_granted(second));
+      release(second);
+      ensemble().set_exists_rule(GetParam());
+      expect_rest();
+    }
+  }
 }
 
 // ---- its own znode -----------------------------------------------------------------------------
