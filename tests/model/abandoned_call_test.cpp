@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A call ends by its deadline or its stop, and its contender is withdrawn.
-#include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -82,21 +80,6 @@ TEST_F(AbandonedCall, LongChainOfAbandonedCalls_IsReleasedInLoop) {
     lock_.release(holder);
     expect_rest();
   }
-}
-
-TEST_F(AbandonedCall, NextCallOfOwner_EnqueuesAgain) {
-  const Owner owner = Owner::unique();
-  const std::size_t holder = granted(1);
-  const std::size_t call = waiting(0, {.owner = owner});
-  lock_.cancel(call);
-  lock_.release(holder);
-  lock_.path_lock(1)->check_clocks();
-  const std::size_t attempt = lock_.acquire(0, {.owner = owner, .timeout = 0s});
-  run();
-  EXPECT_TRUE(is_granted(attempt)) << "it does not join what was abandoned";
-  EXPECT_EQ(lock_.nodes().size(), 1U);
-  release(attempt);
-  expect_rest();
 }
 
 TEST_F(AbandonedCall, NextSingleAttempt_IgnoresAbandonedZnode) {

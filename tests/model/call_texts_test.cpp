@@ -25,7 +25,7 @@ class CallTextsTest : public PathLockTest {
   }
   std::string node_of(std::size_t client) { return lock_.path_lock(client)->nodes().at(0); }
   core::ZnodeData data_of(std::size_t client) {
-    const Node* const node = ensemble().find(LockWorld::kPath + ("/" + node_of(client)));
+    const Node* const node = ensemble().find(child(node_of(client)));
     return core::ZnodeData::parse(node->data).value();
   }
   template <class Body>

@@ -238,29 +238,12 @@ TEST_F(CohortWatchReply, LastObjectDestroyed_ReleasesWithoutReply) {
   expect_served_anew();
 }
 
-TEST_F(CohortWatchReply, ReplyAfterSession_WaitersServedAgain) {
-  begin();
-  lock_.world().expire(0);
-  expect_served_anew();
-}
-
 TEST_F(CohortWatchReply, ReplyAfterZnode_WaitersServedAgain) {
   begin(on({.batch = 2}), 1s);  // its own znode is watched
   ASSERT_EQ(ensemble().remove(call(second_).node), Status::ok);
   ASSERT_TRUE(client(0).can_receive());
   client(0).receive();
   EXPECT_GT(client(0).unanswered(), 0U);
-  expect_served_anew();
-}
-
-TEST_F(CohortWatchReply, ReplyAfterLease_WaitersServedAgain) {
-  begin();
-  client(0).cut_off();
-  run_for(5s);
-  EXPECT_FALSE(is_granted(third_));
-  expect_open();
-  client(0).mend();
-  run_for(1s);  // until a quorum reply extends the lease
   expect_served_anew();
 }
 

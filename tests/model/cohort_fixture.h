@@ -3,8 +3,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -56,21 +54,6 @@ class CohortFixture : public PathLockTest {
     EXPECT_GT(call(next).token.zxid, call(before).token.zxid);
     EXPECT_EQ(call(next).token.grant_index, 0U);
   }
-  /// Creates a release request for the holder of the only lock znode, as another program would.
-  void request_release(std::string_view data) {
-    run_for(2s);  // shorter holds do not watch for a request
-    const auto node = core::ZnodeName::parse(lock_.nodes().at(0));
-    marker_ = LockWorld::kPath + ("/" + core::release_request_node(node->sequence));
-    ASSERT_EQ(ensemble().create(marker_, std::string(data)), Status::ok);
-    run();
-  }
-  void withdraw_request() {
-    ASSERT_EQ(ensemble().remove(marker_), Status::ok);
-    run();
-  }
-
- private:
-  std::string marker_;
 };
 
 class CohortTest : public CohortFixture {

@@ -47,28 +47,6 @@ TEST_F(CohortLoss, ZnodeDeleted_HolderLostAndRestServed) {
   expect_first_lost_and_rest_served();
 }
 
-TEST_F(CohortLoss, ProcessPaused_LossDetectedAtRelease) {
-  lock_.world().pause(0);
-  run_for(8s);
-  lock_.world().resume(0);
-  lock_.release(first_);  // before the client processes any event
-  EXPECT_EQ(call(rest_[0]).outcomes, 0);
-  lock_.world().reconnect(0);
-  run_for(1s);
-  expect_new_node(first_, rest_[0]);
-  release(rest_[0]);
-  release(rest_[1]);
-  expect_rest();
-}
-
-TEST_F(CohortLoss, ForcedRelease_HolderLostAndRestServed) {
-  request_release(core::kReleaseRequestForces);
-  run_for(2s);
-  expect_new_node(first_, rest_[0]);
-  withdraw_request();
-  expect_first_lost_and_rest_served();
-}
-
 TEST_F(CohortLoss, ThreadOfHolderExits_NextGetsNewZnode) {
   auto request = many();
   request.kind = core::CountKind::lock;

@@ -126,12 +126,14 @@ TEST_F(CohortTest, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
   const auto second = waiting(0, many());
   request_release({});
+  run();
   EXPECT_TRUE(call(first).hold.release_request_token().stop_requested());
   const auto outside = waiting(1);
   release(first);
   EXPECT_TRUE(is_granted(outside));
   EXPECT_EQ(call(second).outcomes, 0);
   withdraw_request();
+  run();
   release(outside);
   expect_new_node(first, second);
   release(second);
@@ -236,7 +238,7 @@ using MarkedCohort = WithMarkers<CohortFixture>;
 TEST_F(MarkedCohort, MarkerDeletedByHand_OtherClientIsServed) {
   const auto four = on({.batch = 4});
   auto holder = marked(0, four);
-  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + marker().name())), Status::ok);
+  ASSERT_EQ(ensemble().remove(child(marker().name())), Status::ok);
   const auto outside = waiting(1);
   const auto rest = several_wait(0, four, 12);
   std::size_t released = 0;

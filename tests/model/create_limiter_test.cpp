@@ -134,21 +134,6 @@ TEST_F(CreateLimiterTest, SessionLost_AllContendersQueueAgain) {
   expect_rest();
 }
 
-// The contenders that are admitted while it recovers are ahead of it.
-TEST_F(CreateLimiterTest, LostReply_ZnodeIsFoundOrCreatedAgain) {
-  for (const bool carried_out : {true, false}) {
-    const auto calls = acquire(20);
-    carried_out ? lock_.world().lose_reply(0, Kind::create_contender)
-                : lock_.world().lose_request(0, Kind::create_contender);
-    run();
-    lock_.world().reconnect(0);
-    run();
-    EXPECT_EQ(lock_.nodes().size(), 20U);
-    EXPECT_EQ(served(calls).size(), 20U);
-    expect_rest();
-  }
-}
-
 TEST_F(CreateLimiterTest, SessionEnded_CreatesBeforeTheQueue) {
   const auto calls = acquire(7);
   lock_.world().disconnect(0);

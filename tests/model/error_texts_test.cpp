@@ -136,6 +136,7 @@ struct Row {
 
 class ErrorTextsOnSimulation : public PathLockTest, public ::testing::WithParamInterface<Row> {
  public:
+  using PathLockTest::child;
   using PathLockTest::client;
   using PathLockTest::ensemble;
   using PathLockTest::granted;
@@ -198,7 +199,7 @@ const std::vector<Row>& rows() {
        "[bad_data]"},
       {"CounterEnd",
        [](auto& t) {
-         EXPECT_EQ(t.ensemble().create(std::string(LockWorld::kPath) + "/notes"), Status::ok);
+         EXPECT_EQ(t.ensemble().create(t.child("notes")), Status::ok);
          t.ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
          return t.failing(0);
        },
@@ -249,8 +250,7 @@ const std::vector<Row>& rows() {
        [](auto& t) {
          t.granted(1);
          const std::size_t call = t.waiting(0, {.queue_again = false});
-         EXPECT_EQ(t.ensemble().remove(std::string(LockWorld::kPath) + "/lock-0000000002"),
-                   Status::ok);
+         EXPECT_EQ(t.ensemble().remove(t.child("lock-0000000002")), Status::ok);
          t.run_for(10s);  // until the watch on the contender's znode is set
          return call;
        },

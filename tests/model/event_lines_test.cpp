@@ -245,16 +245,6 @@ TEST_F(DefaultEventLines, LongQueue_IsCountedNotRead) {
   for (const auto call : calls) lock_.cancel(call);
 }
 
-TEST_F(DefaultEventLines, HolderOfAnotherLibrary_IsNamedByItsZnode) {
-  ASSERT_EQ(lock_.world().ensemble().create(LockWorld::kPath + std::string("/lock-0000000000")),
-            Status::ok);
-  const auto call = lock_.acquire(0);
-  run_for(5s);
-  ASSERT_EQ(lines_.size(), 1U);
-  EXPECT_EQ(sentences().front(), "not acquired yet: held by znode lock-0000000000, 1 waits");
-  lock_.cancel(call);
-}
-
 TEST_F(DefaultEventLines, SharedPermitCount_IsRead) {
   lock_.say_permits(1);
   const auto first = lock_.acquire(1, LockWorld::shared_permits(1, 1));

@@ -88,23 +88,6 @@ TEST_F(HoldMarkerTest, ReleaseBeforeFailedReply_IsNotDelayed) {
   expect_rest();
 }
 
-TEST_F(HoldMarkerTest, OutcomeUnknown_LeavesNothing) {
-  for (const bool carried_out : {true, false}) {
-    carried_out ? lock_.world().lose_reply(0, Kind::transaction)
-                : lock_.world().lose_request(0, Kind::transaction);
-    const auto call = granted(0);
-    run_for(kLongHold);
-    EXPECT_EQ(lock_.hold_markers().size(), carried_out ? 1U : 0U);
-    EXPECT_FALSE(client(0).is_connected());
-    lock_.world().reconnect(0);
-    run_for(5s);
-    EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
-    release(call);
-    EXPECT_TRUE(lock_.nodes().empty());
-    expect_rest();
-  }
-}
-
 TEST_F(HoldMarkerTest, Refused_IsNeitherRepeatedNorDeleted) {
   client(0).fail_next(Kind::transaction, Status::quota_exceeded);
   const auto call = granted(0);
@@ -156,7 +139,7 @@ TEST_F(HoldMarkerTest, EachLoss_MarkerIsDeleted) {
 TEST_F(HoldMarkerTest, MarkerDeletedByHand_ReleaseSucceeds) {
   const auto call = marked(0);
   const auto waiter = waiting(1);
-  const std::string node = LockWorld::kPath + ("/" + lock_.hold_markers().at(0));
+  const std::string node = child(lock_.hold_markers().at(0));
   ASSERT_EQ(ensemble().remove(node), Status::ok);
   release(call);
   EXPECT_TRUE(is_granted(waiter));

@@ -108,7 +108,7 @@ TEST_F(IdleLock, WaiterForReply_IsNotOvertakenLater) {
   const auto outside = ensemble().create_sequential(LockWorld::kPath, "lock-");
   const auto fourth = waiting(0, kept());
   release(second);
-  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + *outside)), Status::ok);
+  ASSERT_EQ(ensemble().remove(child(*outside)), Status::ok);
   run();
   EXPECT_TRUE(is_granted(third));
   EXPECT_FALSE(is_granted(fourth));
@@ -189,7 +189,7 @@ TEST_F(IdleLock, BatchNotExhausted_GrantsWithoutReply) {
 
 TEST_F(IdleLock, OtherChildCreatedAndDeleted_IsRetained) {
   const auto first = idle();
-  const std::string other = std::string(LockWorld::kPath) + "/config";
+  const std::string other = child("config");
   ASSERT_EQ(ensemble().create(other), Status::ok);
   run();
   const auto again = lock_.acquire(0, kept());

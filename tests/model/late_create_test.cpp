@@ -18,9 +18,6 @@ class LateCreate : public PathLockTest {
  protected:
   Duration timeout() { return lock_.core(0).keeper().timeout(); }
   std::size_t looks() { return client(0).requests(Kind::list_children); }
-  static std::string path_of(const std::string& node) {
-    return std::string(LockWorld::kPath) + "/" + node;
-  }
   void SetUp() override {
     PathLockTest::SetUp();
     lock_.use(0);
@@ -53,7 +50,7 @@ class LateCreate : public PathLockTest {
     data.announces = true;
     const auto name =
         ensemble().create_sequential(LockWorld::kPath, prefix, data.encode(), session);
-    return path_of(name.value_or(""));
+    return child(name.value_or(""));
   }
   void expect_deleted_for_waiter(const LockWorld::Request& first, const LockWorld::Request& second,
                                  const std::string& prefix) {
@@ -99,7 +96,7 @@ TEST_F(LateCreate, ZnodeOfOtherAttempt_IsNotDeleted) {
   }
   const auto name =
       ensemble().create_sequential(LockWorld::kPath, "lock-", "a user's", client(0).session());
-  expect_kept(path_of(*name));
+  expect_kept(child(*name));
   end();
 }
 

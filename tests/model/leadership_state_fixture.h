@@ -28,12 +28,6 @@ class LeadershipStateTest : public PathLockTest {
         [this](const LockEvent& event) { events_.push_back(testing::describe(event)); },
         dispatcher);
   }
-  std::string marker_of(std::size_t call) {
-    const std::string& node = lock_.call(call).node;
-    const std::string name = node.substr(node.rfind('/') + 1);
-    return LockWorld::kPath +
-           ("/" + core::release_request_node(core::ZnodeName::parse(name)->sequence));
-  }
   /// Runs everything except the tasks of one client's dispatcher, until that time.
   void run_without_tasks_of(std::size_t c, Instant until) {
     for (;;) {

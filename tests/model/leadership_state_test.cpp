@@ -64,23 +64,36 @@ TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
   EXPECT_EQ(events_.size(), 3U);
 }
 
-TEST_F(LeadershipStateTest, MaximumHoldTime_NotifiesLossBeforeDelete) {
-  const auto call = granted(0, {.limit = {.longest = 8s}});
-  std::optional<std::size_t> deleted_when_notified;
-  const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
-    deleted_when_notified = client(0).requests(Kind::announce_and_delete);
-  });
-  run_for(8s - 1ns);
-  for (int turn = 0; has_node(call) && turn < 1000; ++turn) {
-    const bool notified = lock_.losses_notified(call) == 1;
-    for (const Step& step : lock_.world().steps()) {
-      lock_.world().run(step);
-      ASSERT_TRUE(has_node(call) || (notified && state(call) == HoldState::lost));
+TEST_F(LeadershipStateTest, EndOfHold_NotifiesLossBeforeDelete) {
+  for (const bool forced : {true, false}) {
+    core::HoldLimit limit;
+    if (!forced) limit.longest = 8s;
+    const auto call =
+        granted(0, {.owner = Owner::unique(), .limit = limit, .listener = listener(0)});
+    const auto second = waiting(1);
+    std::optional<std::size_t> deleted_when_notified;
+    reset_counts();
+    const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
+      deleted_when_notified = client(0).requests(Kind::announce_and_delete);
+    });
+    forced ? request_release(core::kReleaseRequestForces) : run_for(8s - 1ns);
+    for (int turn = 0; has_node(call) && turn < 1000; ++turn) {
+      const bool notified = lock_.losses_notified(call) == 1;
+      for (const Step& step : lock_.world().steps()) {
+        lock_.world().run(step);
+        ASSERT_TRUE(has_node(call) || (notified && state(call) == HoldState::lost));
+      }
     }
+    EXPECT_FALSE(has_node(call));
+    EXPECT_EQ(deleted_when_notified, 0U) << "nothing is sent before";
+    if (forced) withdraw_request();
+    run();
+    EXPECT_EQ(events_.back(), forced ? "lost" : "expired");
+    EXPECT_TRUE(lock_.call(second).granted());
+    lock_.release(call);
+    lock_.release(second);
+    expect_rest();
   }
-  EXPECT_FALSE(has_node(call));
-  EXPECT_EQ(lock_.losses_notified(call), 1U);
-  EXPECT_EQ(deleted_when_notified, 0U) << "nothing is sent before";
 }
 
 TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
@@ -180,44 +193,16 @@ TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
 
 TEST_F(LeadershipStateTest, ReleaseRequested_NotifiesAndRetainsHold) {
   const auto call = granted(0, {.listener = listener(0)});
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
-  run();
-  EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
-  EXPECT_EQ(state(call), HoldState::held);
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  run();
-  ASSERT_EQ(ensemble.create(marker_of(call), std::string(core::kReleaseRequestAsks)), Status::ok);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
-  ASSERT_EQ(ensemble.remove(marker_of(call)), Status::ok);
-  run();
-  lock_.release(call);
-  expect_rest();
-}
-
-TEST_F(LeadershipStateTest, ForcedRelease_NotifiesLossBeforeDelete) {
-  const auto first = granted(0, {.listener = listener(0)});
-  const auto second = waiting(1);
-  run_for(2s);
-  auto& ensemble = lock_.world().ensemble();
-  ASSERT_EQ(ensemble.create(marker_of(first), std::string(core::kReleaseRequestForces)),
-            Status::ok);
-  for (int turn = 0; has_node(first) && turn < 1000; ++turn) {
-    const bool notified = lock_.losses_notified(first) == 1;
-    for (const Step& step : lock_.world().steps()) {
-      lock_.world().run(step);
-      ASSERT_TRUE(has_node(first) || notified);
-    }
+  for (int requests = 0; requests < 2; ++requests) {
+    request_release(core::kReleaseRequestAsks);
+    run();
+    EXPECT_TRUE(lock_.call(call).hold.release_request_token().stop_requested());
+    EXPECT_EQ(state(call), HoldState::held);
+    withdraw_request();
+    run();
   }
-  EXPECT_FALSE(has_node(first));
-  ASSERT_EQ(ensemble.remove(marker_of(first)), Status::ok);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "lost"}));
-  EXPECT_TRUE(lock_.call(second).granted());
-  lock_.release(first);
-  lock_.release(second);
+  EXPECT_EQ(events_, (Events{"acquired", "release_requested", "release_requested"}));
+  lock_.release(call);
   expect_rest();
 }
 

@@ -37,16 +37,6 @@ class LockDelay : public PathLockTest {
     lock_.world().expire(client);
     run();
   }
-  /// Requests the release of the only lock znode by force, and withdraws the request afterwards.
-  void force_release() {
-    run_for(2s);  // shorter holds do not watch for a request
-    const auto holder = core::contenders(lock_.nodes()).front();
-    const std::string request =
-        LockWorld::kPath + ("/" + core::release_request_node(holder.sequence));
-    ASSERT_EQ(ensemble().create(request, std::string(core::kReleaseRequestForces)), Status::ok);
-    run();
-    ASSERT_EQ(ensemble().remove(request), Status::ok);
-  }
   void expect_granted_after(Duration length, std::size_t call) {
     run_for(length - 1ns);
     EXPECT_EQ(lock_.call(call).outcomes, 0) << "too early";

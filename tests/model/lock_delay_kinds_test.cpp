@@ -70,7 +70,7 @@ TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
       case Trouble::request_lost: lock_.world().lose_request(0, Kind::transaction); break;
       case Trouble::marker_deleted:
         for (const auto& name : lock_.nodes()) {
-          if (core::DelayMarker::parse(name)) ensemble().remove(LockWorld::kPath + ("/" + name));
+          if (core::DelayMarker::parse(name)) ensemble().remove(child(name));
         }
         break;
       case Trouble::refused: client(0).fail_next(Kind::transaction, Status::no_auth); break;
@@ -105,26 +105,6 @@ TEST_F(LockDelayKinds, DowngradePostponed_ReleaseLeavesNoDelay) {
   release(reader);
   EXPECT_TRUE(is_granted(next));
   EXPECT_EQ(markers(), 0U);
-  release(next);
-  expect_rest();
-}
-
-// The call of the writer has ended.
-TEST_F(LockDelayKinds, GrantForSharingReadersOnly_LeavesNoDelay) {
-  const Owner owner = Owner::unique();
-  const auto holder = granted(0);
-  auto writing = within(1s, LockWorld::to_write(owner));
-  writing.lock_delay = kDelay;
-  waiting(1, writing);
-  const auto reader = waiting(1, LockWorld::to_read(owner));
-  run_for(1s);
-  release(holder);
-  ASSERT_TRUE(is_granted(reader));
-  EXPECT_EQ(markers(), 0U);
-  const auto next = waiting(2);
-  lose(1);
-  EXPECT_TRUE(is_granted(next));
-  release(reader);
   release(next);
   expect_rest();
 }
@@ -172,7 +152,7 @@ TEST_F(LockDelayKinds, MarkerDeletedByHand_ReleaseDeletesZnode) {
   const auto next = waiting(1);
   for (const auto& name : lock_.nodes()) {
     if (core::DelayMarker::parse(name)) {
-      ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
+      ASSERT_EQ(ensemble().remove(child(name)), Status::ok);
     }
   }
   reset_counts();
@@ -187,7 +167,7 @@ TEST_F(LockDelayKinds, MarkerCannotBeDeleted_ReleaseDeletesZnode) {
   const auto holder = granted(0, delayed());
   std::string marker;
   for (const auto& name : lock_.nodes()) {
-    if (core::DelayMarker::parse(name)) marker = LockWorld::kPath + ("/" + name);
+    if (core::DelayMarker::parse(name)) marker = child(name);
   }
   ASSERT_EQ(ensemble().create(marker + "/somebody's"), Status::ok);
   release(holder);
@@ -210,7 +190,7 @@ TEST_F(LockDelayKinds, PathRecreated_LeavesMarkerOfOtherHolder) {
   const auto holder = granted(0, delayed());
   const std::string node = lock_.call(holder).node;
   for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
+    ASSERT_EQ(ensemble().remove(child(name)), Status::ok);
   }
   ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
   // The numbers restart. A znode gets the old name before the holder learns of its loss.
@@ -241,7 +221,7 @@ TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
   ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is in flight";
   for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + name)), Status::ok);
+    ASSERT_EQ(ensemble().remove(child(name)), Status::ok);
   }
   ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
   ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
@@ -253,7 +233,7 @@ TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   EXPECT_FALSE(is_granted(next));
   EXPECT_EQ(markers(), 0U);
   for (const auto& stranger : strangers) {
-    ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + stranger)), Status::ok);
+    ASSERT_EQ(ensemble().remove(child(stranger)), Status::ok);
   }
   run();
   EXPECT_TRUE(is_granted(next));

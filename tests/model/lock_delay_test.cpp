@@ -30,28 +30,6 @@ TEST_F(LockDelay, Delay_CostsOneRoundTripAtGrant) {
 
 // ---- after a release ----------------------------------------------------------------------------
 
-TEST_F(LockDelay, LostReplyToRelease_CausesNoDelay) {
-  for (const bool carried_out : {true, false}) {
-    const auto holder = granted(0, delayed());
-    const auto next = waiting(1);
-    if (carried_out) {
-      lock_.world().lose_reply(0, Kind::transaction);
-    } else {
-      lock_.world().lose_request(0, Kind::transaction);
-    }
-    const Instant released = now();
-    lock_.release(holder);
-    run();
-    EXPECT_EQ(is_granted(next), carried_out);
-    lock_.world().reconnect(0);
-    run();
-    EXPECT_TRUE(is_granted(next)) << carried_out;
-    EXPECT_EQ(now(), released);
-    release(next);
-    expect_rest();
-  }
-}
-
 // One transaction deletes the znode and the marker. With two requests, one could arrive late.
 TEST_F(LockDelay, ReleaseRefused_IsRetriedAsWhole) {
   const auto holder = granted(0, delayed());
@@ -69,22 +47,6 @@ TEST_F(LockDelay, ReleaseRefused_IsRetriedAsWhole) {
   EXPECT_TRUE(is_granted(next)) << "at once";
   release(next);
   expect_rest();
-}
-
-TEST_F(LockDelay, CancelledDuringGrant_LeavesNoDelay) {
-  for (std::size_t at = 0; at < 12; ++at) {
-    const auto call = lock_.acquire(0, delayed());
-    for (std::size_t i = 0; i < at; ++i) {
-      std::vector<Step> steps = lock_.world().steps();
-      std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
-      if (!steps.empty()) lock_.world().run(steps.front());
-    }
-    lock_.cancel(call);
-    run();
-    release(call);
-    EXPECT_EQ(lock_.nodes().size(), 0U) << at;
-    expect_rest();
-  }
 }
 
 // ---- after a loss -------------------------------------------------------------------------------
@@ -109,7 +71,12 @@ TEST_F(LockDelay, EachLoss_CausesDelay) {
          ensemble().remove(lock_.call(holder).node);
        }},
       {"the maximum hold time ends", limited, [](std::size_t) {}},
-      {"a request forces the release", delayed(), [&](std::size_t) { force_release(); }},
+      {"a request forces the release", delayed(),
+       [&](std::size_t) {
+         request_release(core::kReleaseRequestForces);
+         run();
+         withdraw_request();
+       }},
       {"the thread exits", of_thread,
        [&](std::size_t holder) { lock_.path_lock(0)->thread_exits(lock_.call(holder).owner); }},
   };
@@ -206,7 +173,7 @@ TEST_F(LockDelay, CallCancelled_LeavesNoTimer) {
     run();
   }
   EXPECT_EQ(lock_.world().clock().pending(), timers);
-  ASSERT_EQ(ensemble().remove(LockWorld::kPath + ("/" + lock_.nodes().at(0))), Status::ok);
+  ASSERT_EQ(ensemble().remove(child(lock_.nodes().at(0))), Status::ok);
   release(holder);
   expect_rest();
 }

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,7 +11,6 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/test_candidate.h"
-#include "zklock/core/child_nodes.h"
 #include "zklock/recipes/composite/composite_grant.h"
 
 namespace zklock::model {
@@ -26,15 +24,6 @@ class LossNotificationTest : public PathLockTest {
   std::size_t handed_over() {
     return client(0).requests(OperationKind::announce_and_delete) +
            client(0).requests(OperationKind::remove);
-  }
-  std::string marker() {
-    const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
-    return LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
-  }
-  void force() {
-    lock_.world().run_for(2s);  // shorter holds do not watch for a request
-    const std::string data(core::kReleaseRequestForces);
-    ASSERT_EQ(ensemble().create(marker(), data), Status::ok);
   }
   std::shared_ptr<TestCandidate> leading(bool until_finished) {
     auto candidate = std::make_shared<TestCandidate>(lock_.core(0), until_finished);
@@ -57,26 +46,12 @@ TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   const auto candidate = leading(false);
   const Leadership leadership = candidate->leadership_state()->leadership();
   const OnLoss on_end(leadership.end_token(), NoteTime{*this});
-  const std::string request = (force(), marker());
+  request_release(core::kReleaseRequestForces);
   lock_.world().run_for(5s);
   EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
   EXPECT_EQ(leadership.state(), HoldState::lost);
-  ASSERT_EQ(ensemble().remove(request), Status::ok);
-  candidate->close();
-  expect_rest();
-}
-
-TEST_F(LossNotificationTest, FunctionStillRuns_HandsOffAfterOneSecond) {
-  const auto candidate = leading(true);
-  const auto leadership_state = candidate->leadership_state();
-  const std::string request = (force(), marker());
-  ASSERT_TRUE(
-      lock_.world().run_until([&] { return leadership_state->end_token().stop_requested(); }, 5s));
-  lock_.world().run_for(1100ms);
-  EXPECT_EQ(handed_over(), 1U);
-  candidate->finished(leadership_state->attempt(), core::LeaderEnd::returned);
-  ASSERT_EQ(ensemble().remove(request), Status::ok);
+  withdraw_request();
   candidate->close();
   expect_rest();
 }
@@ -95,17 +70,16 @@ class LongLossLimitTest : public LossNotificationTest {
     auto candidate = leading(true);
     const auto state = candidate->leadership_state();
     attempt_ = state->attempt();
-    request_ = (force(), marker());
+    request_release(core::kReleaseRequestForces);
     EXPECT_TRUE(lock_.world().run_until([&] { return state->end_token().stop_requested(); }, 5s));
     return candidate;
   }
   void end(const std::shared_ptr<TestCandidate>& candidate) {
-    ASSERT_EQ(ensemble().remove(request_), Status::ok);
+    withdraw_request();
     candidate->close();
     expect_rest();
   }
 
-  std::string request_;
   core::ElectionFsm::Attempt attempt_{};
 };
 

@@ -12,8 +12,6 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/test_candidate.h"
-#include "zklock/core/child_nodes.h"
-#include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 namespace {
@@ -21,16 +19,6 @@ namespace {
 class LossReasonTest : public PathLockTest {
  protected:
   std::optional<LossReason> reason(std::size_t call) { return lock_.call(call).hold.loss_reason(); }
-  /// Forces the release of the only lock znode.
-  void force_release() {
-    run_for(2s);  // shorter holds do not watch for a request
-    const auto name = core::ZnodeName::parse(lock_.nodes().at(0));
-    const std::string request =
-        LockWorld::kPath + ("/" + core::release_request_node(name->sequence));
-    ASSERT_EQ(ensemble().create(request, std::string(core::kReleaseRequestForces)), Status::ok);
-    run_for(2s);
-    ASSERT_EQ(ensemble().remove(request), Status::ok);
-  }
   std::shared_ptr<detail::LockListener> listener() {
     const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                          &lock_.world().dispatcher(0));
@@ -53,6 +41,11 @@ TEST_F(LossReasonTest, ValidReleasedAndEmptyHold_HaveNone) {
 // The hold, the last event of the listener, and the metrics have the same reason.
 TEST_F(LossReasonTest, EachLoss_HasItsReason) {
   using Happens = std::function<void(std::size_t call)>;
+  const auto is_forced = [&](std::size_t) {
+    request_release(core::kReleaseRequestForces);
+    run_for(2s);
+    withdraw_request();
+  };
   const auto lease_ends = [&](std::size_t) {
     lock_.world().isolate(0);
     run_for(5s);
@@ -64,7 +57,7 @@ TEST_F(LossReasonTest, EachLoss_HasItsReason) {
       {LossReason::node_deleted,
        [&](std::size_t call) { ensemble().remove(lock_.call(call).node); }},
       {LossReason::max_hold, [&](std::size_t) { run_for(3s); }},
-      {LossReason::forced, [&](std::size_t) { force_release(); }},
+      {LossReason::forced, is_forced},
       {LossReason::closed, [&](std::size_t) { lock_.core(0).close(); }}};
   for (const auto& [expected, happens] : losses) {
     const auto index = static_cast<std::size_t>(expected);
@@ -156,5 +149,4 @@ TEST_F(LossReasonTest, WithdrawnLeadership_HasNone) {
 }
 
 }  // namespace
-
 }  // namespace zklock::model

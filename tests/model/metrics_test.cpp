@@ -239,5 +239,4 @@ TEST(RequestMetrics, OperationsWithOneName_AreAdded) {
 }
 
 }  // namespace
-
 }  // namespace zklock::model

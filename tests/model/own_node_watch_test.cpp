@@ -56,7 +56,7 @@ TEST_F(OwnNode, LeaderGranted_IsWatchedAtOnce) {
 TEST_F(OwnNode, ForeignZnodeAhead_IsWaitedFor) {
   const auto holder = granted(0);
   const auto waiter = waiting(1);
-  const std::string made = LockWorld::kPath + std::string("/lock-0000000000");
+  const std::string made = child("lock-0000000000");
   ASSERT_EQ(ensemble().create(made), Status::ok);
   reset_counts();
   lock_.world().expire(0);

@@ -131,25 +131,6 @@ TEST(PathLockCount, ChangeAtAnyStep_IsNotMissed) {
 
 // ---- an unreadable count -----------------------------------------------------------------------
 
-TEST_F(PathLockCountTest, ReplyLost_IsQueriedAgain) {
-  say(2);
-  for (const Kind kind :
-       {Kind::create_contender, Kind::list_children, Kind::get, Kind::get_and_watch}) {
-    const auto holder = granted(1, permits(2));
-    lock_.world().lose_reply(0, kind);
-    const auto call = lock_.acquire(0, permits(1));
-    lock_.world().run_all();
-    if (!client(0).is_connected()) lock_.world().reconnect(0);
-    run();
-    EXPECT_EQ(lock_.call(call).outcomes, 0);
-    EXPECT_EQ(lock_.nodes().size(), 2U);
-    release(holder);
-    EXPECT_TRUE(is_granted(call)) << static_cast<int>(kind);
-    release(call);
-    expect_rest();
-  }
-}
-
 TEST_F(PathLockCountTest, ReplyToWriteLost_CountIsWrittenOnce) {
   for (const bool carried_out : {true, false}) {
     if (carried_out) {
@@ -174,11 +155,7 @@ TEST_F(PathLockCountTest, ReplyToWriteLost_CountIsWrittenOnce) {
 TEST_F(PathLockCountTest, CancelAtAnyStep_LeavesNothing) {
   for (std::size_t at = 0; at < 30; ++at) {
     const auto call = lock_.acquire(0, permits(1));
-    for (std::size_t i = 0; i < at; ++i) {
-      std::vector<Step> steps = lock_.world().steps();
-      std::erase_if(steps, [](const Step& s) { return s.kind == Step::Kind::timer; });
-      if (!steps.empty()) lock_.world().run(steps.front());
-    }
+    run_steps(at);
     lock_.cancel(call);
     run();
     release(call);

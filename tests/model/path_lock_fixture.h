@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_world.h"
+#include "zklock/core/child_nodes.h"
 
 namespace zklock::model {
 
@@ -68,6 +72,37 @@ class PathLockTest : public ::testing::Test {
     }
     return false;
   }
+  /// Runs up to `count` enabled steps that are not timers.
+  void run_steps(std::size_t count) {
+    while (count > 0 && step()) --count;
+  }
+  /// Runs the steps of one client until `done`, or until none is left.
+  template <class Fact>
+  void run_only(std::size_t c, Fact done) {
+    while (!done()) {
+      const auto steps = lock_.world().steps();
+      const auto next = std::ranges::find_if(steps, [c](const Step& step) {
+        return step.client == c && step.kind != Step::Kind::timer;
+      });
+      if (next == steps.end()) return;
+      lock_.world().run(*next);
+    }
+  }
+  void run_only(std::size_t c) {
+    run_only(c, [] { return false; });
+  }
+  /// Returns the path of a child of the lock path.
+  static std::string child(const std::string& name) {
+    return std::string(LockWorld::kPath) + "/" + name;
+  }
+  /// Creates a release request for the first contender, as another program would.
+  void request_release(std::string_view data) {
+    run_for(2s);  // shorter holds do not watch for a request
+    const auto contender = core::contenders(lock_.nodes()).front();
+    request_ = child(core::release_request_node(contender.sequence));
+    ASSERT_EQ(ensemble().create(request_, std::string(data)), Status::ok);
+  }
+  void withdraw_request() { ASSERT_EQ(ensemble().remove(request_), Status::ok); }
   void expect_rest() {
     run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
@@ -104,6 +139,9 @@ class PathLockTest : public ::testing::Test {
   }
 
   LockWorld lock_{3};
+
+ private:
+  std::string request_;  ///< for a release
 };
 
 }  // namespace zklock::model

@@ -50,19 +50,6 @@ TEST_F(PathLockSharedTest, ManyWritersQueued_EachReaderWakesOnce) {
   expect_rest();
 }
 
-TEST_F(PathLockSharedTest, WriterTimesOut_ReadersAreGranted) {
-  const auto first = granted(0, to_read());
-  const auto writer = waiting(1, within(to_write(), 1s));
-  const auto late = waiting(2, to_read());
-  lock_.world().run_for(1s);
-  EXPECT_EQ(lock_.call(writer).outcomes, 1);
-  EXPECT_TRUE(lock_.call(late).granted());
-  EXPECT_EQ(lock_.held(), 2U);
-  release(first);
-  release(late);
-  expect_rest();
-}
-
 TEST_F(PathLockSharedTest, UpgradeOfWaitingReader_IsRefused) {
   const Owner owner = Owner::unique();
   const auto writer = granted(1, to_write());

@@ -181,7 +181,7 @@ TEST_F(PathLockTest, ForeignAnnouncement_GrantsNext) {
   const auto name =
       ensemble().create_sequential(LockWorld::kPath, "lock-", "zklock 1\nannounces=1\n");
   ASSERT_TRUE(name);
-  const std::string foreign = LockWorld::kPath + ("/" + *name);
+  const std::string foreign = child(*name);
   const auto next = waiting(1);
   reset_counts();
   ASSERT_EQ(ensemble().set_data(foreign, "released"), Status::ok);
@@ -214,21 +214,6 @@ TEST_F(PathLockTest, NoOwnCredential_NeitherAnnouncesNorTrusts) {
 }
 
 // ---- lost replies, and a client that closes ------------------------------------------------------
-
-TEST_F(PathLockTest, ReleaseReplyLost_IsRepeatedUntilConfirmed) {
-  for (const bool applied : {true, false}) {
-    const auto call = granted(0);
-    if (applied) {
-      lock_.world().lose_reply(0, Kind::announce_and_delete);
-    } else {
-      lock_.world().lose_request(0, Kind::announce_and_delete);
-    }
-    lock_.release(call);
-    run();
-    lock_.world().reconnect(0);
-    expect_rest();
-  }
-}
 
 TEST_F(PathLockTest, FailureDuringRecovery_LeavesNoZnode) {
   lock_.world().lose_reply(0, Kind::create_contender);

@@ -27,20 +27,6 @@ class Gate : public PathLockTest {
   std::size_t contenders() { return core::contenders(lock_.nodes()).size(); }
   std::string node_of(std::size_t client) { return lock_.path_lock(client)->nodes().at(0); }
   bool is_at_gate(std::size_t client) { return node_of(client).starts_with("weight-"); }
-  /// Runs the steps of one client until `done`.
-  template <class Fact>
-  void run_only(std::size_t c, Fact done) {
-    while (!done()) {
-      bool any = false;
-      for (const Step& step : lock_.world().steps()) {
-        if (step.client != c || step.kind == Step::Kind::timer) continue;
-        lock_.world().run(step);
-        any = true;
-        break;
-      }
-      ASSERT_TRUE(any) << "nothing is left to be done";
-    }
-  }
   /// Runs until the client is about to pass the gate, because no contender is ahead of it.
   void run_until_it_passes(std::size_t c) {
     run_only(c, [&] { return client(c).requests(Kind::transaction) > 0; });
@@ -69,7 +55,7 @@ TEST_F(Gate, ContenderPasses_IsCountedOnceThroughout) {
 TEST_F(Gate, ContenderPasses_RetainsEnqueueTime) {
   const auto holder = granted(0, LockWorld::at_gate(5));
   const auto next = waiting(1, LockWorld::at_gate(5));
-  const auto came = ensemble().find(LockWorld::kPath + ("/" + node_of(1)))->created_ms;
+  const auto came = ensemble().find(child(node_of(1)))->created_ms;
   run_for(3s);
   release(holder);
   ASSERT_TRUE(is_granted(next));

@@ -37,7 +37,7 @@ class SameName : public SameNameTest {
     holder_ = lock_.acquire(2);
     run_only(2);
     run();
-    ASSERT_EQ(ensemble().find(path_of(name))->owner, client(1).session());
+    ASSERT_EQ(ensemble().find(child(name))->owner, client(1).session());
     reset_counts();
   }
   void expect_spared() {
@@ -205,10 +205,10 @@ TEST_F(SameName, MoveThrottled_SparesOtherZnodeAtGate) {
       run_for(1s);  // the move would be due again
     }
     replace_at_gate(lock_.nodes().at(0));
-    const auto token = ensemble().find(path_of(lock_.nodes().at(0)))->czxid;
+    const auto token = ensemble().find(child(lock_.nodes().at(0)))->czxid;
     if (is_cut_off) reconnect(0);
     run_for(1s);
-    const auto* const other = ensemble().find(path_of(lock_.nodes().at(0)));
+    const auto* const other = ensemble().find(child(lock_.nodes().at(0)));
     ASSERT_NE(other, nullptr);
     EXPECT_EQ(other->czxid, token) << "it was deleted";
     for (const auto next : {holder_, at_gate_, moving_}) {

@@ -49,14 +49,13 @@ class SequenceHintTest : public PathLockTest {
     release(held);
     return requests;
   }
-  std::string below_path(const std::string& name) { return LockWorld::kPath + ("/" + name); }
   /// Recreates the path by hand, then creates and deletes that many children.
   void make_path_anew(int children) {
     ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
     ensemble().create_container(LockWorld::kPath);
     for (int i = 0; i < children; ++i) {
       const auto name = ensemble().create_sequential(LockWorld::kPath, "lock-");
-      ASSERT_EQ(ensemble().remove(below_path(*name)), Status::ok);
+      ASSERT_EQ(ensemble().remove(child(*name)), Status::ok);
     }
   }
 };
@@ -122,7 +121,7 @@ TEST_F(SequenceHintTest, PathReplacedBeforeWatch_HintIsNotUsed) {
   ASSERT_TRUE(lock_.world().run_until([&] { return lock_.call(held).granted(); }, 1s));
   ASSERT_EQ(lock_.nodes().size(), 1U);
   const std::string node = lock_.nodes().front();
-  ASSERT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  ASSERT_EQ(ensemble().remove(child(node)), Status::ok);
   make_path_anew(0);
   ensemble().set_counter(LockWorld::kPath, core::ZnodeName::parse(node)->sequence.value);
   release(held);
@@ -197,7 +196,7 @@ TEST_F(SequenceHintTest, ZnodeCannotBeDeleted_IsNoGrant) {
   const auto refused = lock_.acquire(0);
   run();
   EXPECT_EQ(error(refused), Errc::no_auth);
-  EXPECT_EQ(ensemble().remove(below_path(node)), Status::ok);
+  EXPECT_EQ(ensemble().remove(child(node)), Status::ok);
   ensemble().set_acl(LockWorld::kPath, {});
   EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
   run();

@@ -24,28 +24,6 @@ TEST_F(SimCoordinatorTest, Submit_HasNoImmediateEffect) {
   EXPECT_EQ(client.log, Log{"c: ok"});
 }
 
-TEST_F(SimCoordinatorTest, Steps_ListsPossibleStepsOnly) {
-  EXPECT_TRUE(world.steps().empty());
-  client.start();
-  EXPECT_EQ(world.steps(), (std::vector<Step>{{Step::Kind::serve, 0}}));
-  world.run({Step::Kind::serve, 0});
-  EXPECT_EQ(world.steps(), (std::vector<Step>{{Step::Kind::receive, 0}, {Step::Kind::timer}}));
-  world.dispatcher(1).post([] {});
-  world.pause(0);
-  EXPECT_EQ(world.steps(), (std::vector<Step>{{Step::Kind::task, 1}, {Step::Kind::timer}}));
-  world.run({Step::Kind::receive, 0});
-  EXPECT_TRUE(client.log.empty());
-}
-
-TEST_F(SimCoordinatorTest, NotConnected_RequestsAreHeld) {
-  client.start();
-  client.create("a");
-  client.send("b", CountChildren{"/p"});
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"connected!", "a: ok", "b: ok"}));
-  EXPECT_EQ(client.replies["b"].child_count, 1);
-}
-
 TEST_F(SimCoordinatorTest, SubmitInConnected_FollowsHeldRequests) {
   struct Submitting : Recorder {
     using Recorder::Recorder;
@@ -91,24 +69,6 @@ TEST_F(SimCoordinatorTest, AbandonedRequest_IsNeverSent) {
   EXPECT_EQ(world.ensemble().find("/p")->children.size(), 1u);
 }
 
-TEST_F(SimCoordinatorTest, SessionEnded_BoundRequestsAreNotSent) {
-  client.connect();
-  const SessionId dead = coordinator().session();
-  world.disconnect(0);
-  client.create("held", "/p", dead);
-  world.expire(0);
-  world.reconnect(0);
-  world.run_all();
-  EXPECT_EQ(client.take_log(),
-            (Log{"suspended", "ended session ended", "held: session ended", "connected!"}));
-  client.create("late", "/p", dead);
-  EXPECT_TRUE(client.log.empty());
-  world.run_all();
-  EXPECT_EQ(client.log, Log{"late: session ended"});
-  EXPECT_TRUE(world.ensemble().find("/p")->children.empty());
-  EXPECT_NE(coordinator().session(), dead);
-}
-
 TEST_F(SimCoordinatorTest, Reply_FollowsNotificationWithSendTime) {
   client.connect();
   client.log_answers = true;
@@ -146,41 +106,6 @@ TEST_F(SimCoordinatorTest, Transaction_NeedsTheQuorum) {
   coordinator().heal();
   world.run_all();
   EXPECT_EQ(client.log, (Log{"quorum", "isolated: ok"}));
-}
-
-TEST_F(SimCoordinatorTest, Requests_AreCountedByKind) {
-  client.connect();
-  client.create("c");
-  client.send("n", CountChildren{"/p"});
-  client.send("n2", CountChildren{"/p"});
-  EXPECT_EQ(coordinator().requests(OperationKind::create_contender), 1u);
-  EXPECT_EQ(coordinator().requests(OperationKind::count_children), 2u);
-  EXPECT_EQ(coordinator().requests(OperationKind::check), 0u);
-  EXPECT_EQ(coordinator().requests(), 3u);
-  coordinator().reset_counts();
-  EXPECT_EQ(coordinator().requests(), 0u);
-  EXPECT_EQ(world.client(1).requests(), 0u);
-}
-
-TEST_F(SimCoordinatorTest, Close_AnswersRequestsAndEndsSession) {
-  client.connect();
-  client.create("mine");
-  world.run_all();
-  const SessionId session = coordinator().session();
-  EXPECT_EQ(world.ensemble().ephemerals(session).size(), 1u);
-  client.create("served");
-  client.create("on the way");
-  world.run({Step::Kind::serve, 0});
-  client.log.clear();
-  coordinator().close();
-  EXPECT_EQ(client.take_log(), (Log{"ended closed", "served: closed", "on the way: closed"}));
-  EXPECT_FALSE(world.ensemble().is_alive(session));
-  EXPECT_TRUE(world.ensemble().find("/p")->children.empty());
-  client.create("after");
-  EXPECT_TRUE(client.log.empty());
-  world.run_all();
-  EXPECT_EQ(client.log, Log{"after: closed"});
-  EXPECT_TRUE(world.steps().empty());
 }
 
 TEST_F(SimCoordinatorTest, CloseWhileDisconnected_SessionEndsByTimeout) {

@@ -69,19 +69,6 @@ TEST_F(SimCoordinatorTest, Unwatch_SparesGetWatchInFlight) {
   EXPECT_EQ(coordinator().server_watches(), 0u);
 }
 
-TEST_F(SimCoordinatorTest, FailedGetWatch_LeavesNoOtherWatch) {
-  client.connect();
-  world.ensemble().create("/p/x");
-  const RequestId first = client.watch("first", "/p/x");
-  world.run_all();
-  world.fail_next(0, OperationKind::get_and_watch, Status::server_error);
-  client.watch("second", "/p/x");
-  coordinator().unwatch(first);
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"first: ok", "second: server error"}));
-  EXPECT_EQ(coordinator().server_watches(), 0u);
-}
-
 TEST_F(SimCoordinatorTest, Handler_CanEndOtherInterest) {
   client.connect();
   world.ensemble().create("/p/x");

@@ -79,20 +79,6 @@ TEST(SimClock, ProcessHeld_TimersAreOverdueAfterwards) {
   EXPECT_EQ(ran, "sp");
 }
 
-TEST(SimDispatcher, Posted_TasksWaitUntilRun) {
-  SimDispatcher dispatcher;
-  std::string ran;
-  dispatcher.post([&] {
-    ran += 'a';
-    dispatcher.post([&] { ran += 'c'; });
-  });
-  dispatcher.post([&] { ran += 'b'; });
-  EXPECT_EQ(ran, "");
-  while (dispatcher.run_next()) {
-  }
-  EXPECT_EQ(ran, "abc");
-}
-
 TEST_F(SimEnsembleTest, ParentDeletedOrRestart_TokensStillIncrease) {
   const Reply first = create();
   ensemble.remove("/p/" + first.name);

@@ -122,20 +122,6 @@ TEST_F(SurveyFaults, NotConnected_ThrowsThenContinues) {
   EXPECT_EQ(paths(rest), made) << "also those that were read before the error";
 }
 
-TEST_F(SurveyFaults, FailuresWithoutEnd_EndAtConnectionTimeout) {
-  locks(1);
-  servers_->before = [&](const Operation&) {
-    time_->pass(4s);
-    return std::optional(status_only(Status::throttled));
-  };
-  Survey survey(*client_, "/a", unlimited());
-  const core::Instant begin = time_->now();
-  EXPECT_EQ(error_of_next(survey), Errc::not_connected);
-  EXPECT_EQ(time_->now() - begin, 16s);
-  servers_->before = {};
-  EXPECT_EQ(survey.next().locks.size(), 1U);
-}
-
 TEST_F(SurveyFaults, ClientEnds_Throws) {
   locks(3);
   const std::vector<std::pair<Status, Errc>> ends{{Status::closed, Errc::closed},

@@ -39,35 +39,6 @@ INSTANTIATE_TEST_SUITE_P(BothRules, UnreadableZnode,
 
 // ---- the predecessor ---------------------------------------------------------------------------
 
-TEST_P(UnreadableZnode, OfPredecessor_WaitersAreGrantedInTurn) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  const auto third = waiting(2);
-  release(first);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(second));
-  EXPECT_FALSE(is_granted(third));
-  release(second);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(third));
-  release(third);
-  expect_rest();
-}
-
-TEST_P(UnreadableZnode, OfWaitingPredecessor_WaiterBehindItIsNotGranted) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  const auto third = waiting(2);
-  lock_.cancel(second);
-  run_for(2s);
-  EXPECT_FALSE(is_granted(third));
-  release(first);
-  run_for(1s);
-  EXPECT_TRUE(is_granted(third));
-  release(third);
-  expect_rest();
-}
-
 // The rule changes when the servers are upgraded or downgraded one by one.
 TEST_P(UnreadableZnode, WaiterReconnected_IsGrantedAfterTheDelete) {
   for (const bool rule_changes : {false, true}) {
@@ -173,7 +144,7 @@ TEST_P(UnreadableZnode, OfDowngradedReaderAndReplyLost_HoldIsKept) {
   run();
   ASSERT_FALSE(client(0).is_connected());
   ASSERT_EQ(lock_.nodes().size(), 1U);
-  ASSERT_EQ(ensemble().set_acl(path_of(lock_.nodes().front()), kUnreadable), Status::ok);
+  ASSERT_EQ(ensemble().set_acl(child(lock_.nodes().front()), kUnreadable), Status::ok);
   reconnect(0);
   run_for(5s);
   EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
@@ -211,7 +182,7 @@ TEST_P(UnreadableZnode, OfWriterAndRequestLost_IsDowngraded) {
 TEST_P(UnreadableZnode, OfNextReleaseRequest_IsNotDeleted) {
   const auto held = granted(0);
   const auto name = core::ZnodeName::parse(lock_.nodes().front());
-  const std::string request = path_of(core::release_request_node(name->sequence));
+  const std::string request = child(core::release_request_node(name->sequence));
   const SessionId deleter = lock_.core(1).keeper().session();
   ASSERT_EQ(ensemble().create(request, "", deleter), Status::ok);
   lock_.world().lose_reply(1, Kind::remove);
@@ -229,7 +200,7 @@ TEST_P(UnreadableZnode, OfNextReleaseRequest_IsNotDeleted) {
 
 // A client deletes only its own delay markers in this way, and their names do not repeat.
 TEST_P(UnreadableZnode, OfDelayMarkerAndRequestLost_IsDeleted) {
-  const std::string marker = path_of(core::DelayMarker::make(1s, {5}, {0}).name);
+  const std::string marker = child(core::DelayMarker::make(1s, {5}, {0}).name);
   const auto held = granted(0);
   ASSERT_EQ(ensemble().create(marker, "", {}, kUnreadable), Status::ok);
   lock_.world().lose_request(1, Kind::remove);
