@@ -202,21 +202,6 @@ TEST_F(CohortWatchReply, WaitersCancelled_ReplyGrantsSingleAttempt) {
   expect_rest();
 }
 
-TEST_F(CohortWatchReply, OtherContenderFound_FailsSingleAttempt) {
-  const auto outside = lock_.acquire(1);
-  client(1).cut_off();
-  begin();
-  lock_.cancel(third_);
-  const auto attempt = lock_.acquire(0, once(anew()));
-  client(1).mend();
-  client(1).serve();
-  run();
-  EXPECT_TRUE(is_granted(outside));
-  expect_ended_with_nothing(attempt);
-  release(outside);
-  expect_rest();
-}
-
 TEST_F(CohortWatchReply, NoWaiterAndNoReply_ReleasesZnode) {
   begin();
   client(0).cut_off();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several contenders of one client under one znode, on the simulated ensemble.
 #include "tests/model/cohort_fixture.h"
-#include "tests/model/hold_marker_fixture.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
@@ -228,28 +227,6 @@ TEST_F(CohortTest, QueuePosition_CountsCohortMembersAhead) {
   release(first);
   EXPECT_EQ(path_lock->standing_of(call(rest[2]).owner).ahead, 2U);
   for (const auto each : rest) release(each);
-  expect_rest();
-}
-
-// ---- hold markers -------------------------------------------------------------------------------
-
-using MarkedCohort = WithMarkers<CohortFixture>;
-
-TEST_F(MarkedCohort, MarkerDeletedByHand_OtherClientIsServed) {
-  const auto four = on({.batch = 4});
-  auto holder = marked(0, four);
-  ASSERT_EQ(ensemble().remove(child(marker().name())), Status::ok);
-  const auto outside = waiting(1);
-  const auto rest = several_wait(0, four, 12);
-  std::size_t released = 0;
-  while (!is_granted(outside) && released < rest.size()) {
-    release(holder);
-    holder = rest[released++];
-  }
-  EXPECT_TRUE(is_granted(outside));
-  EXPECT_EQ(released, 4U) << "a batch";
-  release(outside);
-  release_as_granted(rest);
   expect_rest();
 }
 

@@ -118,22 +118,6 @@ TEST_F(CreateLimiterTest, ConnectionTimeout_EndsAllQueuedCreates) {
   expect_rest();
 }
 
-TEST_F(CreateLimiterTest, SessionLost_AllContendersQueueAgain) {
-  const auto calls = acquire(5);
-  run();
-  lock_.world().disconnect(0);
-  run_for(60s);
-  EXPECT_TRUE(lock_.nodes().empty());
-  lock_.release(calls[0]);  // it is lost
-  client(0).reset_counts();
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_EQ(creates(), 2U) << "the first two were held back by the client already";
-  EXPECT_EQ(lock_.nodes().size(), 4U);
-  expect_granted_in_turn({calls[1], calls[2], calls[3], calls[4]});
-  expect_rest();
-}
-
 TEST_F(CreateLimiterTest, SessionEnded_CreatesBeforeTheQueue) {
   const auto calls = acquire(7);
   lock_.world().disconnect(0);
@@ -143,17 +127,6 @@ TEST_F(CreateLimiterTest, SessionEnded_CreatesBeforeTheQueue) {
   // The next two were admitted while the fate of the first two was unknown.
   EXPECT_EQ(served(calls), (std::vector<std::size_t>{calls[2], calls[3], calls[0], calls[1],
                                                      calls[4], calls[5], calls[6]}));
-  expect_rest();
-}
-
-TEST_F(CreateLimiterTest, CohortInQueue_CreatesOnce) {
-  const auto alone = acquire(2);
-  const auto sharing = acquire(3, {.local = {.batch = 3}});
-  EXPECT_EQ(creates(), 2U);
-  run();
-  EXPECT_EQ(creates(), 3U);
-  expect_granted_in_turn(alone);
-  expect_granted_in_turn(sharing);
   expect_rest();
 }
 

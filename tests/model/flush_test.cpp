@@ -269,19 +269,6 @@ TEST_F(RefusedDelete, CallsAfterALossByMaxHold_Fail) {
   expect_rest_when_permitted();
 }
 
-TEST_F(RefusedDelete, EndOfSessionDuringRetry_EndsIt) {
-  refused_release();
-  client(0).cut_off();
-  EXPECT_FALSE(flushed());
-  lock_.world().expire(0);
-  client(0).mend();
-  run_for(60s);
-  EXPECT_TRUE(flushed());
-  permit_delete(true);
-  lock_.release(granted(0));
-  expect_rest();
-}
-
 // The reply and the end of the session are delivered on different threads, so their order varies.
 TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   refused_release();

@@ -92,12 +92,6 @@ TEST_F(HealthModel, ThreeSessionsSoon_AreShort) {
   EXPECT_EQ(health().state, HealthState::ok);
 }
 
-TEST_F(HealthModel, ClosedClient_HasFailed) {
-  lock_.core(0).close();
-  EXPECT_EQ(problem(), Kind::closed);
-  EXPECT_EQ(health().state, HealthState::failed);
-}
-
 TEST_F(HealthModel, LossCallbackRuns_IsRecorded) {
   const auto call = granted(0);
   const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), note_running());

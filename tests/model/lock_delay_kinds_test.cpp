@@ -109,21 +109,6 @@ TEST_F(LockDelayKinds, DowngradePostponed_ReleaseLeavesNoDelay) {
   expect_rest();
 }
 
-// The work of an ended thread can be at any point.
-TEST_F(LockDelayKinds, ThreadExited_NewReaderWaitsForDelay) {
-  const Owner owner = Owner::unique();
-  const auto [writer, reader] = writes_and_reads(owner, core::CountKind::lock);
-  const auto next = waiting(1, LockWorld::to_read());
-  lock_.path_lock(0)->thread_exits(owner);
-  run_for(1s);
-  EXPECT_FALSE(is_granted(next));
-  release(reader);
-  expect_granted_after(kDelay, next);
-  release(next);
-  release(writer);
-  expect_rest();
-}
-
 TEST_F(LockDelayKinds, ContenderAtGate_DoesNotWaitForDelay) {
   Request request = LockWorld::at_gate(5);
   request.lock_delay = kDelay;
@@ -146,22 +131,6 @@ TEST_F(LockDelayKinds, ContenderAtGate_DoesNotWaitForDelay) {
 }
 
 // ---- the marker and the znode ------------------------------------------------------------------
-
-TEST_F(LockDelayKinds, MarkerDeletedByHand_ReleaseDeletesZnode) {
-  const auto holder = granted(0, delayed());
-  const auto next = waiting(1);
-  for (const auto& name : lock_.nodes()) {
-    if (core::DelayMarker::parse(name)) {
-      ASSERT_EQ(ensemble().remove(child(name)), Status::ok);
-    }
-  }
-  reset_counts();
-  release(holder);
-  EXPECT_TRUE(is_granted(next));
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U) << "it was a release";
-  release(next);
-  expect_rest();
-}
 
 TEST_F(LockDelayKinds, MarkerCannotBeDeleted_ReleaseDeletesZnode) {
   const auto holder = granted(0, delayed());

@@ -61,23 +61,6 @@ TEST_F(MetricsModel, UnconfirmedRelease_IsPendingDelete) {
   EXPECT_EQ(lock_.core(0).metrics().pending_deletes, 0U);
 }
 
-TEST_F(MetricsModel, GrantAndRelease_CountOnce) {
-  const auto call = granted(0, labelled());
-  EXPECT_EQ(acquires(AcquireEnd::granted).count(), 1U);
-  run_for(3s);
-  EXPECT_EQ(metrics().holds, 1U);
-  EXPECT_EQ(metrics().oldest_hold, 3s);
-  EXPECT_EQ(metrics().waiters, 0U);
-  EXPECT_EQ(all_holds(), 0U);
-  release(call);
-  EXPECT_EQ(holds(HoldEnd::released).sum, 3s);
-  EXPECT_EQ(all_holds(), 1U);
-  EXPECT_EQ(all_acquires(), 1U);
-  EXPECT_EQ(metrics().holds, 0U);
-  EXPECT_EQ(metrics().oldest_hold, 0s);
-  expect_rest();
-}
-
 TEST_F(MetricsModel, Waiter_WaitsAndHoldsForItsTimes) {
   const auto other = granted(1);
   const auto call = waiting(0, labelled());

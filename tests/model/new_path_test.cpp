@@ -109,14 +109,6 @@ TEST_F(NewPath, ContendersAtOnce_CreatePathOnce) {
   expect_rest();
 }
 
-TEST_F(NewPath, GrandparentMissing_AllLevelsAreCreated) {
-  ASSERT_EQ(ensemble().remove("/locks"), Status::ok);
-  EXPECT_EQ(requests_of_a_grant(), 6U) << "all three, the parents, create and count";
-  EXPECT_EQ(client(0).requests(Kind::create_parents), 2U);
-  EXPECT_TRUE(predicts_new_path());
-  expect_rest();
-}
-
 TEST_F(NewPath, NoPermissionOnGrandparent_ExistingPathIsUsed) {
   make_path();
   ASSERT_EQ(ensemble().set_acl("/locks", {.everyone = AclEntry::read}), Status::ok);

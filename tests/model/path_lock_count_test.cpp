@@ -79,22 +79,6 @@ TEST_F(PathLockCountTest, RaceForCount_LoserUsesCountOfWinner) {
 
 // ---- changes ------------------------------------------------------------------------------------
 
-TEST_F(PathLockCountTest, ChangeWithoutGrant_CostsEachWaiterOneList) {
-  say(2);
-  const auto holder = granted(0, permits(2));
-  const auto first = waiting(1, permits(2));
-  const auto second = waiting(2, permits(2));
-  reset_counts();
-  say(3);
-  for (const std::size_t waiter : {1U, 2U}) {
-    EXPECT_EQ(client(waiter).requests(Kind::list_children), 1U);
-    EXPECT_EQ(client(waiter).requests(Kind::create_contender), 0U);
-  }
-  EXPECT_EQ(client(0).requests(Kind::list_children), 0U) << "it holds";
-  for (const auto each : {holder, first, second}) release(each);
-  expect_rest();
-}
-
 // The count changes between the list and the read of the count, at each step.
 TEST(PathLockCount, ChangeAtAnyStep_IsNotMissed) {
   for (const int from : {0, 1, 2}) {

@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The production path lock on the simulated ensemble: readers and writers.
+// The production path lock on the simulated ensemble: readers, writers and permits.
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
-#include "tests/model/path_lock_shared_fixture.h"
 
 namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
+
+class PathLockSharedTest : public PathLockTest {
+ protected:
+  using Request = LockWorld::Request;
+
+  static Request to_write(Owner owner = Owner::unique()) { return LockWorld::to_write(owner); }
+  static Request to_read(Owner owner = Owner::unique()) { return LockWorld::to_read(owner); }
+  static Request within(Request request, Duration timeout) {
+    request.timeout = timeout;
+    return request;
+  }
+  std::size_t requests() {
+    std::size_t all = 0;
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) all += client(c).requests();
+    return all;
+  }
+  std::size_t watches() {
+    std::size_t all = 0;
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) all += client(c).live_interests();
+    return all;
+  }
+};
 
 TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
   const auto writer = granted(0, to_write());
@@ -107,6 +129,73 @@ TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
   release(writes);
   release(reads);
   expect_rest();
+}
+
+// ---- permits -------------------------------------------------------------------------------------
+
+class PathLockSemaphoreTest : public PathLockSharedTest {
+ protected:
+  static Request permits(int wanted, int all = 4) { return LockWorld::permits(wanted, all); }
+};
+
+TEST_F(PathLockSemaphoreTest, Release_WakesAtMostThePermitCount) {
+  constexpr std::size_t kWaiters = 12;
+  const auto first = granted(0, permits(2, 2));
+  std::vector<std::size_t> queued;
+  for (std::size_t i = 0; i < kWaiters; ++i) queued.push_back(waiting(1 + i % 2, permits(1, 2)));
+  std::size_t worst = 0;
+  reset_counts();
+  release(first);
+  for (const std::size_t each : queued) {
+    EXPECT_TRUE(lock_.call(each).granted());
+    reset_counts();
+    release(each);
+    const std::size_t lists =
+        client(1).requests(Kind::list_children) + client(2).requests(Kind::list_children);
+    worst = std::max(worst, lists);
+  }
+  EXPECT_LE(worst, 2U);
+  expect_rest();
+}
+
+// Other contenders may hold permits, too. So the permits of an owner are no mutex, no read lock and
+// no other number of permits.
+TEST_F(PathLockSemaphoreTest, OwnerWithPermits_NestsOnlyAsManyPermits) {
+  Request two = permits(2);
+  const Owner owner = two.owner;
+  const auto first = granted(0, two);
+  const auto second = granted(0, two);
+  EXPECT_EQ(lock_.call(second).token, lock_.call(first).token);
+  Request one = permits(1);
+  one.owner = owner;
+  Request of_five = permits(2, 5);
+  of_five.owner = owner;
+  const std::vector<Request> others{
+      one, of_five, {.owner = owner}, LockWorld::to_read(owner), LockWorld::to_write(owner)};
+  for (const Request& other : others) {
+    const auto refused = lock_.acquire(0, other);
+    run();
+    EXPECT_EQ(error(refused), Errc::would_deadlock);
+  }
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(first);
+  EXPECT_EQ(lock_.call(second).hold.state(), HoldState::held);
+  release(second);
+  expect_rest();
+}
+
+TEST_F(PathLockSemaphoreTest, UnlockOfLock_ReleasesNoPermits) {
+  Request two = permits(2);
+  two.kind = core::CountKind::lock;
+  const Owner owner = two.owner;
+  const auto call = granted(0, two);
+  const auto path_lock = lock_.path_lock(0);
+  EXPECT_FALSE(path_lock->unlock(owner, core::CountKind::lock));
+  EXPECT_FALSE(path_lock->unlock(owner, core::CountKind::lock, Access::shared));
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
+  EXPECT_TRUE(path_lock->unlock(owner, core::CountKind::lock, Access::permits));
+  run();
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
 }
 
 }  // namespace

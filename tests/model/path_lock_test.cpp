@@ -38,23 +38,6 @@ TEST_F(PathLockTest, Release_IsOneRequest) {
   expect_rest();
 }
 
-TEST_F(PathLockTest, ReleaseOfWatchedZnode_IsOneRequest) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  run_for(2s);
-  ASSERT_EQ(client(1).live_interests(), 2U) << "its own node, and the one before";
-  lock_.release(first);
-  run();
-  ASSERT_TRUE(lock_.call(second).granted());
-  reset_counts();
-  lock_.release(second);
-  run();
-  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 1U);
-  EXPECT_EQ(client(1).requests(), 1U);
-  EXPECT_EQ(client(1).watch_removals(), 0U) << "it goes with the node";
-  expect_rest();
-}
-
 TEST_F(PathLockTest, ContendedAcquire_IsThreeRequestsAndHandoffNone) {
   const auto first = granted(0);
   const auto second = waiting(1);
@@ -214,18 +197,6 @@ TEST_F(PathLockTest, NoOwnCredential_NeitherAnnouncesNorTrusts) {
 }
 
 // ---- lost replies, and a client that closes ------------------------------------------------------
-
-TEST_F(PathLockTest, FailureDuringRecovery_LeavesNoZnode) {
-  lock_.world().lose_reply(0, Kind::create_contender);
-  const auto call = lock_.acquire(0);
-  run();
-  lock_.world().fail_next(0, Kind::list_children, Status::no_auth);
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_EQ(error(call), Errc::no_auth);
-  EXPECT_EQ(lock_.nodes().size(), 1U) << "there it is";
-  expect_rest();
-}
 
 /// Closes the client, and destroys the last lock object on the path of the world before that path
 /// is closed. Returns whether this order was achieved.

@@ -93,23 +93,6 @@ TEST_F(Gate, ZnodesOfContender_AreTwoAndThreeWithLockDelay) {
   }
 }
 
-// Both contenders saw a free lock. The heavier one arrived while the other passed the gate.
-TEST_F(Gate, TwoPassTogether_FirstIsGrantedFirst) {
-  const auto light = lock_.acquire(0, LockWorld::at_gate(1));
-  run_until_it_passes(0);
-  const auto heavy = lock_.acquire(1, LockWorld::at_gate(10));
-  run_until_it_passes(1);
-  run_only(0, [&] { return is_granted(light); });
-  run();
-  EXPECT_TRUE(is_granted(light));
-  EXPECT_FALSE(is_granted(heavy));
-  EXPECT_FALSE(is_at_gate(1));
-  release(light);
-  EXPECT_TRUE(is_granted(heavy));
-  release(heavy);
-  expect_rest();
-}
-
 // ---- calls that join a contender ---------------------------------------------------------------
 
 // A single attempt passes the gate, but another contender is ahead of it. A call that joined it and

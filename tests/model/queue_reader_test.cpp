@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/manual_time.h"
 #include "tests/model/scripted_coordinator.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/path_lock.h"
@@ -62,25 +63,16 @@ class Answers final : public model::ScriptedCoordinator {
   explicit Answers(std::deque<client::Reply> replies) : replies_(std::move(replies)) {}
   client::RequestId submit(client::Request, client::ReplyHandler handler) override {
     client::Reply reply = answer(Status::closed);
-    {
-      const std::lock_guard guard(mutex_);
-      if (!replies_.empty()) {
-        reply = std::move(replies_.front());
-        replies_.pop_front();
-      }
+    if (!replies_.empty()) {
+      reply = std::move(replies_.front());
+      replies_.pop_front();
     }
     handler(std::move(reply));
     return {};
   }
 
  private:
-  std::mutex mutex_;
-  std::deque<client::Reply> replies_;  // guarded by mutex_
-};
-
-class NoTasks final : public client::Dispatcher {
- public:
-  bool post(std::function<void()>) override { return false; }
+  std::deque<client::Reply> replies_;
 };
 
 class QueueReader : public ::testing::Test {
@@ -88,9 +80,19 @@ class QueueReader : public ::testing::Test {
   std::shared_ptr<ClientCore> client(std::deque<client::Reply> replies) {
     return ClientCore::make({.coordinator = std::make_shared<Answers>(std::move(replies)),
                              .scheduler = timers_,
-                             .dispatcher = std::make_shared<NoTasks>(),
-                             .loss_dispatcher = std::make_shared<NoTasks>()},
+                             .dispatcher = std::make_shared<model::NoThreads>(),
+                             .loss_dispatcher = std::make_shared<model::NoThreads>()},
                             {.hosts = "sim", .application = "test", .host = "host"});
+  }
+  // Return what a client with these replies reads.
+  std::vector<Participant> participants(std::deque<client::Reply> replies) {
+    const auto core = client(std::move(replies));
+    return read_participants(core->path_lock(core::LockPath("/a")), TimeLimit::endless());
+  }
+  LockState first_holder(std::deque<client::Reply> replies) {
+    const auto core = client(std::move(replies));
+    const auto path_lock = core->path_lock(core::LockPath("/a"));
+    return read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
   }
   // Returns whether `call` ends. If it does not, runs the timers, so that the test ends.
   template <class Call>
@@ -133,21 +135,16 @@ TEST_F(QueueReader, DowngradeDuringRead_WriterIsFound) {
   reads.data = "zklock 1\nowner=another\ntoken=20\n";
   client::Reply writes = answer(Status::ok);
   writes.token = {25};
-  const auto core = client({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
-                            answer(Status::no_node), writes, reads});
-  const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(path_lock, TimeLimit::endless());
-    ASSERT_EQ(queue.size(), 2U);
-    EXPECT_EQ(queue[0].node, "__READ__0000000001");
-    EXPECT_EQ(queue[0].access, Access::shared);
-    EXPECT_EQ(queue[0].owner, "another");
-    EXPECT_EQ(queue[0].token, FencingToken{20});
-    EXPECT_TRUE(queue[0].holds);
-    EXPECT_EQ(queue[1].token, FencingToken{25});
-    EXPECT_FALSE(queue[1].holds);
-  }));
-  core->close();
+  const auto queue = participants({answer(Status::ok, {"__WRIT__0000000002", "__WRIT__0000000001"}),
+                                   answer(Status::no_node), writes, reads});
+  ASSERT_EQ(queue.size(), 2U);
+  EXPECT_EQ(queue[0].node, "__READ__0000000001");
+  EXPECT_EQ(queue[0].access, Access::shared);
+  EXPECT_EQ(queue[0].owner, "another");
+  EXPECT_EQ(queue[0].token, FencingToken{20});
+  EXPECT_TRUE(queue[0].holds);
+  EXPECT_EQ(queue[1].token, FencingToken{25});
+  EXPECT_FALSE(queue[1].holds);
 }
 
 // The contender passes the gate while the queue is read. Its znode at the gate is deleted, and the
@@ -161,23 +158,18 @@ TEST_F(QueueReader, PassDuringRead_ContenderIsFound) {
   queues.token = {35};
   queues.data = "zklock 1\nowner=heavy\nsince=34\n";
   queues.created_ms = 35;
-  const auto core = client({answer(Status::ok, {light, heavy, "lock-0000000002"}),
-                            answer(Status::no_node), answer(Status::no_node), waits,
-                            answer(Status::ok, {light, "lock-0000000005"}), queues});
-  const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(path_lock, TimeLimit::endless());
-    ASSERT_EQ(queue.size(), 2U);
-    EXPECT_EQ(queue[0].node, "lock-0000000005");
-    EXPECT_EQ(queue[0].owner, "heavy");
-    EXPECT_EQ(queue[0].token, FencingToken{35});
-    EXPECT_EQ(queue[0].since.time_since_epoch(), std::chrono::milliseconds(34));
-    EXPECT_TRUE(queue[0].holds);
-    EXPECT_EQ(queue[1].node, light);
-    EXPECT_EQ(queue[1].token, FencingToken{}) << "it will not be granted by that node";
-    EXPECT_FALSE(queue[1].holds);
-  }));
-  core->close();
+  const auto queue = participants({answer(Status::ok, {light, heavy, "lock-0000000002"}),
+                                   answer(Status::no_node), answer(Status::no_node), waits,
+                                   answer(Status::ok, {light, "lock-0000000005"}), queues});
+  ASSERT_EQ(queue.size(), 2U);
+  EXPECT_EQ(queue[0].node, "lock-0000000005");
+  EXPECT_EQ(queue[0].owner, "heavy");
+  EXPECT_EQ(queue[0].token, FencingToken{35});
+  EXPECT_EQ(queue[0].since.time_since_epoch(), std::chrono::milliseconds(34));
+  EXPECT_TRUE(queue[0].holds);
+  EXPECT_EQ(queue[1].node, light);
+  EXPECT_EQ(queue[1].token, FencingToken{}) << "it will not be granted by that node";
+  EXPECT_FALSE(queue[1].holds);
 }
 
 // In the first list a contender waits at the gate. In the second list both have passed it.
@@ -188,18 +180,13 @@ TEST_F(QueueReader, PassDuringRead_ContenderAppearsOnce) {
   for (const bool delayed : {false, true}) {
     std::vector<std::string> passed = {"lock-0000000006", "lock-0000000005"};
     if (delayed) passed.emplace_back("delay-5000-77-0000000002");
-    const auto core =
-        client({answer(Status::ok, {light, heavy, "lock-0000000002"}), answer(Status::no_node),
-                answer(Status::no_node), node, answer(Status::ok, passed), node, node});
-    const auto path_lock = core->path_lock(core::LockPath("/a"));
-    EXPECT_TRUE(ends([&] {
-      const auto queue = read_participants(path_lock, TimeLimit::endless());
-      ASSERT_EQ(queue.size(), 2U);
-      EXPECT_EQ(queue[0].node, "lock-0000000005");
-      EXPECT_EQ(queue[0].holds, !delayed) << "the earlier holder left a delay";
-      EXPECT_EQ(queue[1].node, "lock-0000000006");
-    }));
-    core->close();
+    const auto queue = participants({answer(Status::ok, {light, heavy, "lock-0000000002"}),
+                                     answer(Status::no_node), answer(Status::no_node), node,
+                                     answer(Status::ok, passed), node, node});
+    ASSERT_EQ(queue.size(), 2U);
+    EXPECT_EQ(queue[0].node, "lock-0000000005");
+    EXPECT_EQ(queue[0].holds, !delayed) << "the earlier holder left a delay";
+    EXPECT_EQ(queue[1].node, "lock-0000000006");
   }
 }
 
@@ -216,80 +203,54 @@ TEST_F(QueueReader, PathRecreatedBetweenLists_NameIsReadAgain) {
     node.data = "zklock 1\nowner=" + owner + "\n";
     return node;
   };
-  const auto core =
-      client({list(10, {light, "weight-9-age-100-0000000004"}), answer(Status::no_node),
-              owned_by("earlier"), list(50, {light}), owned_by("later")});
-  const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_TRUE(ends([&] {
-    const auto queue = read_participants(path_lock, TimeLimit::endless());
-    ASSERT_EQ(queue.size(), 1U);
-    EXPECT_EQ(queue[0].owner, "later");
-  }));
-  core->close();
-}
-
-std::vector<Participant> participants_of(ClientCore& core) {
-  return read_participants(core.path_lock(core::LockPath("/a")), TimeLimit::endless());
+  const auto queue =
+      participants({list(10, {light, "weight-9-age-100-0000000004"}), answer(Status::no_node),
+                    owned_by("earlier"), list(50, {light}), owned_by("later")});
+  ASSERT_EQ(queue.size(), 1U);
+  EXPECT_EQ(queue[0].owner, "later");
 }
 
 TEST_F(QueueReader, HoldMarker_ShowsTimeOfItsHolder) {
   using std::chrono::milliseconds;
   client::Reply node = answer(Status::ok);
   node.created_ms = 1'000;
-  const auto core =
-      client({answer(Status::ok, {"lock-0000000002", "held-2000-0000000001", "held-3000-0000000002",
-                                  "lock-0000000001", "held-1500-0000000001"}),
-              node, node});
-  EXPECT_TRUE(ends([&] {
-    const auto queue = participants_of(*core);
-    ASSERT_EQ(queue.size(), 2U);
-    ASSERT_TRUE(queue[0].held_since);
-    EXPECT_EQ(queue[0].held_since->time_since_epoch(), milliseconds(2'000)) << "the latest";
-    EXPECT_FALSE(queue[1].held_since) << "it waits";
-  }));
-  core->close();
+  const auto queue = participants(
+      {answer(Status::ok, {"lock-0000000002", "held-2000-0000000001", "held-3000-0000000002",
+                           "lock-0000000001", "held-1500-0000000001"}),
+       node, node});
+  ASSERT_EQ(queue.size(), 2U);
+  ASSERT_TRUE(queue[0].held_since);
+  EXPECT_EQ(queue[0].held_since->time_since_epoch(), milliseconds(2'000)) << "the latest";
+  EXPECT_FALSE(queue[1].held_since) << "it waits";
 }
 
 TEST_F(QueueReader, HoldMarkerOlderThanZnode_IsIgnored) {
   client::Reply node = answer(Status::ok);
   node.created_ms = 1'000;
-  const auto core = client({answer(Status::ok, {"lock-0000000001", "held-999-0000000001"}), node});
-  EXPECT_TRUE(ends([&] {
-    const auto queue = participants_of(*core);
-    ASSERT_EQ(queue.size(), 1U);
-    EXPECT_TRUE(queue[0].holds);
-    EXPECT_FALSE(queue[0].held_since);
-  }));
-  core->close();
+  const auto queue =
+      participants({answer(Status::ok, {"lock-0000000001", "held-999-0000000001"}), node});
+  ASSERT_EQ(queue.size(), 1U);
+  EXPECT_TRUE(queue[0].holds);
+  EXPECT_FALSE(queue[0].held_since);
 }
 
 TEST_F(QueueReader, TimeTooLarge_IsTheLatestPossible) {
   client::Reply node = answer(Status::ok);
   node.data = "zklock 1\nsince=9223372036854775807\n";
-  const auto core = client(
+  const auto queue = participants(
       {answer(Status::ok, {"lock-0000000001", "held-9223372036854775807-0000000001"}), node});
-  EXPECT_TRUE(ends([&] {
-    const auto queue = participants_of(*core);
-    ASSERT_EQ(queue.size(), 1U);
-    EXPECT_EQ(queue[0].held_since, queue[0].since);
-    EXPECT_GT(queue[0].since, std::chrono::system_clock::now());
-  }));
-  core->close();
+  ASSERT_EQ(queue.size(), 1U);
+  EXPECT_EQ(queue[0].held_since, queue[0].since);
+  EXPECT_GT(queue[0].since, std::chrono::system_clock::now());
 }
 
 TEST_F(QueueReader, CloseDuringRead_FailsWithClosed) {
-  const auto core =
-      client({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});
-  const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_TRUE(ends([&] {
-    try {
-      read_participants(path_lock, TimeLimit::endless());
-      ADD_FAILURE() << "there was no answer";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.errc(), Errc::closed);
-    }
-  }));
-  core->close();
+  try {
+    participants({answer(Status::ok, {"lock-0000000001"}), answer(Status::session_ended)});
+    ADD_FAILURE() << "there was no answer";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.errc(), Errc::closed);
+  }
 }
 
 TEST_F(QueueReader, UselessTokenInData_IsIgnored) {
@@ -299,15 +260,11 @@ TEST_F(QueueReader, UselessTokenInData_IsIgnored) {
   client::Reply waits = answer(Status::ok);
   waits.token = {31};
   waits.data = "zklock 1\ntoken=5\n";
-  const auto core = client(
+  const auto queue = participants(
       {answer(Status::ok, {"lock-0000000001", "weight-2-age-100-0000000003"}), queues, waits});
-  EXPECT_TRUE(ends([&] {
-    const auto queue = participants_of(*core);
-    ASSERT_EQ(queue.size(), 2U);
-    EXPECT_EQ(queue[0].token, FencingToken{30}) << "as evict() compares it";
-    EXPECT_EQ(queue[1].token, FencingToken{}) << "it will not be granted by that node";
-  }));
-  core->close();
+  ASSERT_EQ(queue.size(), 2U);
+  EXPECT_EQ(queue[0].token, FencingToken{30}) << "as evict() compares it";
+  EXPECT_EQ(queue[1].token, FencingToken{}) << "it will not be granted by that node";
 }
 
 // Any further request would get the reply `closed`.
@@ -318,55 +275,31 @@ TEST_F(QueueReader, FastHandOffs_ViewHasTheNameAfterFiveLists) {
     replies.push_back(answer(Status::ok, {node, "lock-0000000009"}));
     replies.push_back(answer(Status::no_node));
   }
-  const auto core = client(std::move(replies));
-  const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_TRUE(ends([&] {
-    const LockState view =
-        read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
-    ASSERT_EQ(view.holders.size(), 1U);
-    EXPECT_EQ(view.holders[0].node, "lock-0000000005");
-    EXPECT_TRUE(view.holders[0].holds);
-    EXPECT_EQ(view.waiting, 1U);
-  }));
-  core->close();
+  const LockState view = first_holder(std::move(replies));
+  ASSERT_EQ(view.holders.size(), 1U);
+  EXPECT_EQ(view.holders[0].node, "lock-0000000005");
+  EXPECT_TRUE(view.holders[0].holds);
+  EXPECT_EQ(view.waiting, 1U);
 }
 
 // Any further request would get the reply `closed`.
 TEST_F(QueueReader, FirstHolder_IsReadWithOneGet) {
   client::Reply first = answer(Status::ok);
   first.data = "zklock 1\nowner=first\n";
-  const auto core =
-      client({answer(Status::ok, {"permits-1-of-3-0000000005", "permits-1-of-3-0000000003",
-                                  "permits-1-of-3-0000000001", "permits-1-of-3-0000000004",
-                                  "permits-1-of-3-0000000002"}),
-              first});
-  const auto path_lock = core->path_lock(core::LockPath("/a"));
-  EXPECT_TRUE(ends([&] {
-    const LockState view =
-        read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
-    ASSERT_EQ(view.holders.size(), 1U);
-    EXPECT_EQ(view.holders[0].owner, "first");
-    EXPECT_TRUE(view.holders[0].holds);
-    EXPECT_EQ(view.holding, 3U);
-    EXPECT_EQ(view.waiting, 2U);
-  }));
-  core->close();
+  const LockState view =
+      first_holder({answer(Status::ok, {"permits-1-of-3-0000000005", "permits-1-of-3-0000000003",
+                                        "permits-1-of-3-0000000001", "permits-1-of-3-0000000004",
+                                        "permits-1-of-3-0000000002"}),
+                    first});
+  ASSERT_EQ(view.holders.size(), 1U);
+  EXPECT_EQ(view.holders[0].owner, "first");
+  EXPECT_TRUE(view.holders[0].holds);
+  EXPECT_EQ(view.holding, 3U);
+  EXPECT_EQ(view.waiting, 2U);
 }
 
 LockState blocked_by(std::shared_ptr<PathLock> refused, Deadline deadline) {
   return LockHandle::refused(std::move(refused)).blocked_by(deadline);
-}
-
-TEST_F(QueueReader, BlockedBy_ThrowsNoError) {
-  const LockState empty;
-  EXPECT_EQ(blocked_by(nullptr, Deadline::never()), empty);
-  for (const Status status : {Status::no_auth, Status::closed}) {
-    const auto core = client({answer(status)});
-    const auto path_lock = core->path_lock(core::LockPath("/a"));
-    EXPECT_TRUE(ends([&] { EXPECT_EQ(blocked_by(path_lock, Deadline::never()), empty); }));
-    core->close();
-    EXPECT_EQ(blocked_by(path_lock, Deadline::never()), empty) << "the client is closed";
-  }
 }
 
 // A query of a passed deadline would have the connection timeout.
@@ -374,7 +307,7 @@ TEST_F(QueueReader, BlockedBy_PassedDeadlineSendsNothing) {
   const auto core = client({answer(Status::ok, {"lock-0000000001"}), answer(Status::ok)});
   const auto path_lock = core->path_lock(core::LockPath("/a"));
   EXPECT_EQ(blocked_by(path_lock, Deadline::passed()), LockState());
-  EXPECT_TRUE(ends([&] { EXPECT_EQ(blocked_by(path_lock, Deadline::never()).holding, 1U); }));
+  EXPECT_EQ(blocked_by(path_lock, Deadline::never()).holding, 1U);
   core->close();
 }
 

@@ -217,18 +217,6 @@ TEST_F(QuorumModel, MajorityOutOfReach_FailsAtDeadline) {
   }
 }
 
-TEST_F(QuorumModel, NoDeadline_EachIsWaitedForOnceMore) {
-  world().disconnect(0);
-  world().disconnect(1);
-  for (int i = 0; i < 2; ++i) {
-    const Instant start = world().now();
-    const auto ended = acquire();
-    ASSERT_TRUE(world().run_until([&] { return ended->has_value(); }));
-    EXPECT_EQ((*ended)->error, Errc::not_connected);
-    EXPECT_GE((*ended)->at - start, 2 * kTimeout);
-  }
-}
-
 // The skipped ensemble is needed, because another ensemble fails immediately in every round.
 TEST_F(QuorumModel, FailureAndUnreachableEnsemble_FailsNotConnected) {
   world().disconnect(0);
@@ -242,18 +230,6 @@ TEST_F(QuorumModel, FailureAndUnreachableEnsemble_FailsNotConnected) {
     EXPECT_EQ((*ended)->error, Errc::not_connected) << "of the first that failed";
     EXPECT_TRUE(deadline.is_never() || (*ended)->at >= deadline.at());
   }
-}
-
-TEST_F(QuorumModel, SingleAttemptWithoutMajority_FailsAtOnce) {
-  world().disconnect(0);
-  world().disconnect(1);
-  const auto known = acquire();
-  ASSERT_TRUE(world().run_until([&] { return known->has_value(); }));
-  const Instant start = world().now();
-  const auto ended = acquire(Deadline::passed());
-  ASSERT_TRUE(world().run_until([&] { return ended->has_value(); }));
-  EXPECT_EQ((*ended)->error, Errc::not_connected);
-  EXPECT_EQ((*ended)->at, start);
 }
 
 }  // namespace

@@ -140,24 +140,6 @@ TEST_F(SequenceHintTest, Reconnected_QueriesAgain) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-// While the client is disconnected it receives no event that the path was replaced.
-TEST_F(SequenceHintTest, PathReplacedWhileDisconnected_IsDetected) {
-  get_used_to_it(0);
-  const int next = ensemble().find(LockWorld::kPath)->counter;
-  lock_.world().disconnect(0);
-  make_path_anew(next - 1);
-  const auto other = lock_.acquire(1);
-  const auto own = lock_.acquire(0);
-  run();
-  ASSERT_TRUE(lock_.call(other).granted());
-  lock_.world().reconnect(0);
-  run();
-  EXPECT_FALSE(lock_.call(own).granted());
-  release(other);
-  EXPECT_TRUE(lock_.call(own).granted());
-  release(own);
-}
-
 // The watch ends with the session, without an event.
 TEST_F(SequenceHintTest, WatchOfOldSession_HintIsNotUsed) {
   get_used_to_it(0);
@@ -184,23 +166,6 @@ TEST_F(SequenceHintTest, IdleTime_WatchEndsAndIsSetAgain) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
   run_for(1s);
   EXPECT_EQ(requests_of_a_grant(0), 2U) << "exactly a second is too long";
-}
-
-TEST_F(SequenceHintTest, ZnodeCannotBeDeleted_IsNoGrant) {
-  get_used_to_it(0);
-  const auto before = granted(0);
-  const std::string node = lock_.nodes().front();
-  ensemble().set_acl(LockWorld::kPath, {.everyone = AclEntry::all & ~AclEntry::remove});
-  release(before);
-  ASSERT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has given up";
-  const auto refused = lock_.acquire(0);
-  run();
-  EXPECT_EQ(error(refused), Errc::no_auth);
-  EXPECT_EQ(ensemble().remove(child(node)), Status::ok);
-  ensemble().set_acl(LockWorld::kPath, {});
-  EXPECT_FALSE(lock_.core(0).flush(Deadline::passed())) << "it looks for the node";
-  run();
-  release(granted(0));
 }
 
 TEST_F(SequenceHintTest, WatchRefused_NotTriedForOneMinute) {

@@ -126,24 +126,6 @@ TEST_F(SimFaultsTest, EventLostWithConnection_IsSentAgain) {
   EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected", "w changed"}));
 }
 
-TEST_F(SimFaultsTest, SessionExpired_ConnectionZnodesAndWatchesEnd) {
-  world.ensemble().create("/p/x");
-  client.create("mine");
-  client.watch("w", "/p/x");
-  world.run_all();
-  client.log.clear();
-  world.expire(0);
-  EXPECT_EQ(children(), 1u);
-  client.create("in flight");
-  client.create("bound", "/p", coordinator().session());
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"suspended", "in flight: outcome unknown", "bound: outcome unknown",
-                             "ended session ended", "connected!"}));
-  EXPECT_EQ(children(), 1u);
-  EXPECT_EQ(coordinator().live_interests() + coordinator().server_watches(), 0u);
-  EXPECT_EQ(world.ensemble().session_count(), 1u);
-}
-
 TEST_F(SimFaultsTest, ProcessPaused_SessionExpiresWithoutPings) {
   world.run_for(60s);
   EXPECT_TRUE(client.log.empty());
@@ -269,22 +251,6 @@ TEST_F(SimFaultsTest, Touches_ReachLeaderAtRelayInterval) {
   EXPECT_TRUE(grid.ensemble().is_alive(session));
   grid.run_until(start + 7900ms);
   EXPECT_FALSE(grid.ensemble().is_alive(session));
-}
-
-TEST_F(SimFaultsTest, ShortIsolation_DelaysTouches) {
-  World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms});
-  Recorder slow(grid, 0);
-  slow.connect();
-  const SessionId session = grid.client(0).session();
-  const Instant start = grid.now();
-  slow.send("a", Get{"/"});
-  grid.run_all();
-  grid.isolate(0);
-  grid.run_until(start + 2s);
-  EXPECT_EQ(grid.ensemble().last_touch(session), start);
-  grid.heal(0);
-  grid.run_until(start + 3s);
-  EXPECT_EQ(grid.ensemble().last_touch(session), start + 3s);
 }
 
 TEST_F(SimFaultsTest, EndlessEvents_AreDetected) {

@@ -2,8 +2,6 @@
 // The content of a survey, with ports that reply at once from a simulated tree.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 #include <malloc.h>
@@ -186,18 +184,6 @@ TEST_F(SurveyTest, EmptyNodes_AreListed) {
   EXPECT_EQ(page.empty_znodes[0].path, "/a/abandoned");
   EXPECT_EQ(page.empty_znodes[0].created.time_since_epoch(),
             std::chrono::milliseconds(ensemble_.find("/a/abandoned")->created_ms));
-}
-
-TEST_F(SurveyTest, HugeCreationTime_IsTheLatest) {
-  directory("/a");
-  servers_->before = [](const Operation&) {
-    Reply reply = status_only(Status::ok);
-    reply.created_ms = std::numeric_limits<std::int64_t>::max();
-    return std::optional(std::move(reply));
-  };
-  const SurveyPage page = all("/a");
-  ASSERT_EQ(page.empty_znodes.size(), 1U);
-  EXPECT_GT(page.empty_znodes[0].created, std::chrono::system_clock::now());
 }
 
 TEST_F(SurveyTest, HostileTexts_ArePrintable) {

@@ -112,29 +112,6 @@ TEST_P(UnreadableZnode, AndStatOfPathLost_IsLossAfterReconnect) {
   expect_rest();
 }
 
-TEST_P(UnreadableZnode, ReleasedAfterReconnect_OnlyOwnIsDeleted) {
-  for (const bool is_recreated : {false, true}) {
-    const auto old = granted(0, LockWorld::permits(1, 2));
-    lock_.world().disconnect(0);
-    run();
-    if (is_recreated) {
-      remove_path();
-    } else {
-      ASSERT_EQ(ensemble().set_acl(lock_.call(old).node, kUnreadable), Status::ok);
-    }
-    const auto next = granted(1, LockWorld::permits(1, 2));
-    lock_.world().reconnect(0);
-    run_only(0, [&] { return client(0).is_connected(); });
-    lock_.release(old);
-    run();
-    EXPECT_EQ(lock_.nodes().size(), 1U);
-    EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
-    release(next);
-    expect_rest();
-    remove_path();
-  }
-}
-
 TEST_P(UnreadableZnode, OfDowngradedReaderAndReplyLost_HoldIsKept) {
   const Owner owner = Owner::unique();
   const auto writes = granted(0, LockWorld::to_write(owner));
@@ -154,25 +131,6 @@ TEST_P(UnreadableZnode, OfDowngradedReaderAndReplyLost_HoldIsKept) {
   run_for(1s);
   EXPECT_TRUE(is_granted(next));
   release(next);
-  expect_rest();
-}
-
-// The transaction was not executed, so the znode is still the writer's.
-TEST_P(UnreadableZnode, OfWriterAndRequestLost_IsDowngraded) {
-  const Owner owner = Owner::unique();
-  const auto writes = granted(0, LockWorld::to_write(owner));
-  const auto reads = granted(0, LockWorld::to_read(owner));
-  lock_.world().lose_request(0, Kind::transaction);
-  lock_.release(writes);
-  run();
-  ASSERT_FALSE(client(0).is_connected());
-  ASSERT_EQ(ensemble().set_acl(lock_.call(writes).node, kUnreadable), Status::ok);
-  reconnect(0);
-  run();
-  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
-  const auto others = granted(1, LockWorld::to_read());
-  release(others);
-  release(reads);
   expect_rest();
 }
 
