@@ -227,7 +227,7 @@ TEST_F(PathLockTest, ObjectDestroyedWhileClientCloses_HoldIsLost) {
   lock_.use(0);
   const auto call = granted(0);
   ASSERT_TRUE(destroyed_while_closing(lock_));
-  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.call(call).hold.loss_reason(), LossReason::closed);
   EXPECT_EQ(lock_.losses_notified(call), 1U);
   lock_.release(call);
 }
