@@ -38,7 +38,7 @@ if find "$prefix/include" ! -type d ! -path '*/include/zklock/*.h' | grep -q .; 
   exit 1
 fi
 
-for file in tsan.supp monitoring/alerts.yml monitoring/dashboard.json; do
+for file in tsan.supp zklock_gdb.py monitoring/alerts.yml monitoring/dashboard.json; do
   test -s "$prefix/share/zklock/$file"
 done
 if [[ $(cached ZKLOCK_BUILD_CLI) == ON ]]; then "$prefix/bin/zklock" --version; fi

@@ -50,6 +50,7 @@ libzklock-dev lib/[^/]*/pkgconfig/zklock(-static)?\.pc
 libzklock-dev lib/[^/]*/cmake/zklock/zklock(|Static)Targets\.cmake
 libzklock-dev include/zklock/zklock\.h
 libzklock-dev share/zklock/tsan\.supp
+libzklock-dev share/zklock/zklock_gdb\.py
 libzklock-testing-dev lib/[^/]*/libzklock_testing\.a
 libzklock-testing-dev include/zklock/testing/fake_ensemble\.h
 zklock bin/zklock

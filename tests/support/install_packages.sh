@@ -38,7 +38,7 @@ zklock_tests_packages=(
   clang-tidy make python3-clang-14 spin z3
   libcurator-recipes-java openjdk-17-jdk-headless python3-kazoo iproute2 openssl stunnel4
   chromium chromium-driver prometheus-cpp-dev
-  scdoc lintian man-db zsh
+  scdoc lintian man-db zsh gdb
   doxygen doxygen-awesome-css python3-yaml
 )
 # To make Debian packages.

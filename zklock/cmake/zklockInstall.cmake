@@ -21,7 +21,7 @@ if(TARGET zklock_static)
 endif()
 # Packages have a file of their own for the copyright.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
-install(FILES ${PROJECT_SOURCE_DIR}/tests/support/tsan.supp
+install(FILES ${PROJECT_SOURCE_DIR}/tests/support/tsan.supp ${PROJECT_SOURCE_DIR}/zklock/gdb/zklock_gdb.py
   DESTINATION ${CMAKE_INSTALL_DATADIR}/zklock)
 install(FILES ${PROJECT_SOURCE_DIR}/zklock/monitoring/alerts.yml
               ${PROJECT_SOURCE_DIR}/zklock/monitoring/dashboard.json

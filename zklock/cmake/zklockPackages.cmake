@@ -36,7 +36,7 @@ set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
   "${zklock_runtime} (= ${zklock_deb_version}), libzookeeper-mt-dev, libboost-thread-dev, libspdlog-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "distributed locks on Apache ZooKeeper: development files
 Headers and the static library of zklock, its files for CMake and
-pkg-config, and suppressions for ThreadSanitizer.")
+pkg-config, suppressions for ThreadSanitizer, and printers for gdb.")
 
 set(CPACK_DEBIAN_TESTING_PACKAGE_NAME libzklock-testing-dev)
 set(CPACK_DEBIAN_TESTING_PACKAGE_SECTION libdevel)
