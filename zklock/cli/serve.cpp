@@ -132,7 +132,6 @@ class LiveSite {
   struct Data {
     std::shared_ptr<const Snapshot> snapshot;
     LiveFeed::TextsPtr texts;
-    SharedText locks;  ///< /api/locks without a query
   };
   /// Adds a snapshot to the history. The thread that made the snapshot calls it, because that takes
   /// long.
@@ -143,7 +142,6 @@ class LiveSite {
       history_.on_snapshot(*snapshot, snapshot->late_after(interval_));
     }
     data.texts = LiveFeed::texts_of(*snapshot, history_);  // no other thread changes the history
-    data.locks = shared(json::locks(*snapshot) + "\n");
     data.snapshot = std::move(snapshot);
     return data;
   }
@@ -151,6 +149,7 @@ class LiveSite {
   /// Begins a beat, so that the sums of the page fit its locks.
   void on_data(Data data, WallTime now) {
     data_ = std::move(data);
+    all_locks_.reset();
     metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
     error_.clear();
     feed_.on_snapshot(data_.texts);
@@ -182,10 +181,13 @@ class LiveSite {
                                        "form-action 'none'; frame-ancestors 'none'"};
   }
 
-  HttpAnswer locks(const LockQuery& query, bool is_all) const {
+  HttpAnswer locks(const LockQuery& query, bool is_all) {
     if (!data_.snapshot) return text_answer(503, kNoPass);
-    if (is_all) return json_answer(data_.locks);
     const Snapshot& snapshot = *data_.snapshot;
+    if (is_all) {
+      if (!all_locks_) all_locks_ = shared(json::locks(snapshot) + "\n");
+      return json_answer(all_locks_);
+    }
     const FoundLocks found = find_locks(snapshot, query, kMostFound, snapshot.as_of);
     return json_answer(shared(json::found_locks(snapshot, found) + "\n"));
   }
@@ -218,7 +220,8 @@ class LiveSite {
   const std::function<bool()> is_connected_;
   LiveFeed feed_;
   MetricPaths metric_paths_;
-  Data data_;  ///< of the last pass; empty before its end
+  Data data_;             ///< of the last pass; empty before its end
+  SharedText all_locks_;  ///< /api/locks for data_; null: not requested yet
   std::string error_;
   std::mutex history_mutex_;  ///< guards changes of history_, and answers
   LockHistory history_;

@@ -38,7 +38,7 @@ class ManyLocksTest(unittest.TestCase):
 
     def setUp(self):
         self.browser.open(self.serve.url)
-        self.browser.wait("return isCut() && locks.size === beat.shown && isSorted && !isScheduled", timeout=60)
+        self.browser.wait("return isCut() && locks.size >= beat.shown && isSorted && !isScheduled", timeout=60)
 
     def scope(self, text):
         """Waits until the page says what it shows."""
@@ -100,6 +100,19 @@ class ManyLocksTest(unittest.TestCase):
         self.assertEqual(self.paths(), [serve_kit.LEFT_OUT])
         self.browser.run("window.fetch = passed")
         self.scope("1 of 5,003 locks match")
+
+    def test_rows_are_made_in_many_frames(self):
+        self.browser.run("""
+            for (const row of [...rows.values()]) { row.box.remove(); dropRow(row); }
+            window.made = [];
+            const [drawn, makes] = [draw, makeRow];
+            draw = () => { made.push(0); drawn(); };
+            makeRow = key => { ++made[made.length - 1]; return makes(key); };
+            schedule(true);""")
+        self.browser.wait("return isSorted && !isScheduled && rows.size > 5000", timeout=60)
+        made = self.browser.run("return made")
+        self.assertGreater(sum(made), 5000)
+        self.assertLessEqual(max(made), 250)
 
     def test_answer_follows_the_passes(self):
         self.browser.keys("/lock-4999")

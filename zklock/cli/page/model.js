@@ -4,6 +4,7 @@ const $ = id => document.getElementById(id);
 const tree = $("tree"), search = $("search"), order = $("order");
 const LIBRARIES = {curator: "Curator", kazoo: "Kazoo", unknown: "unknown library"};
 const MOST_SEGMENTS = 20, SILENCE_MS = 6000, TYPING_MS = 250, ANSWER_MS = 20000;
+const MOST_NEW_ROWS = 250;  // made in one frame
 const SORTS = {tree: "path", oldest: "held", queue: "waiting"};  // order of the page -> "sort" of the server
 
 // The model: locks by path, and the time of the server.
@@ -15,6 +16,7 @@ const opened = new Set();   // paths of locks whose contenders are shown
 const visible = new Set();  // rows on the screen
 let items = [];             // rows in their order
 let active = null;          // key of the row that has the focus, or would get it
+let reachable = null;       // row that Tab reaches
 let root = "/", incoming = null, beat = null, beatAt = 0, heardAt = 0;
 let isSorted = false, isScheduled = false;
 let refusal = "";           // why the stream does not begin
@@ -28,8 +30,9 @@ const HIDDEN =
 const safe = text => String(text).replace(HIDDEN, "?");
 const now = () => beat ? beat.now_ms + performance.now() - beatAt : Date.now();
 const counted = (count, one, many) => `${count} ${count === 1 ? one : many}`;
-const number = count => count.toLocaleString("en");
-const clock = ms => new Date(ms).toLocaleTimeString([], {hour12: false});
+const numbers = new Intl.NumberFormat("en"), clocks = new Intl.DateTimeFormat([], {hour12: false, timeStyle: "medium"});
+const number = count => numbers.format(count);
+const clock = ms => clocks.format(ms);
 
 function duration(ms) {
   const s = Math.max(0, Math.floor(ms / 1000)), m = Math.floor(s / 60), h = Math.floor(m / 60), d = Math.floor(h / 24);

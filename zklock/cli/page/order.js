@@ -18,15 +18,17 @@ const isLong = (since, over) => now() - since >= over;
 const isHeldLong = lock => isLong(lock.alertSince, beat?.held_over_ms);
 const isWaitLong = lock => isLong(lock.waitAlertSince, beat?.waited_over_ms);
 const isFiltered = () => ["held", "waited", "dead"].some(id => $(id).checked);
-function passes(lock) {
-  const host = $("host").value, has = c => c.host === host;
-  if (host && !lock.holders.some(has) && !lock.queue.some(has)) return false;
-  if (isFiltered()) return ($("held").checked && isHeldLong(lock)) || ($("waited").checked && isWaitLong(lock)) || ($("dead").checked && lock.cycle !== "none");
-  return $("free").checked || !isFree(lock) || opened.has(lock.path);
+// Returns whether a lock passes, as a function, because the controls are slow to read.
+function filter() {
+  const host = $("host").value, [held, waited, dead, free] = ["held", "waited", "dead", "free"].map(id => $(id).checked);
+  const has = c => c.host === host, isAny = held || waited || dead;
+  return lock => (!host || lock.holders.some(has) || lock.queue.some(has)) && (isAny ?
+    (held && isHeldLong(lock)) || (waited && isWaitLong(lock)) || (dead && lock.cycle !== "none") : free || !isFree(lock) || opened.has(lock.path));
 }
 
 // Returns the locks to be shown. The server answers for the locks that the stream leaves out.
 function choose() {
+  const passes = filter();
   if (isAnswered()) return found.locks.map(lock => lockAt(lock.path)).filter(passes);
   const words = wordsOf(search.value);
   // An open lock stays if it becomes free. A link can open one that the server does not send.
@@ -88,23 +90,19 @@ function arrange() {
   setPositions(planned);
   const keys = new Set(planned.map(item => item.key));
   const before = items.findIndex(row => row.key === active);
-  items = planned.map(item => {
+  const opensAll = Boolean(search.value), lastNew = rows.size + MOST_NEW_ROWS;
+  items = [];
+  for (const item of planned) {
+    if (!rows.has(item.key) && rows.size >= lastNew) { schedule(true); break; }  // the rest in the next frames
     const row = rows.get(item.key) ?? makeRow(item.key);
-    if (row.depth !== item.depth) {
-      row.depth = item.depth;
-      row.cells.name.style.paddingLeft = `${item.depth * 16}px`;
-      row.box.setAttribute("aria-level", String(item.depth + 1));
-    }
+    if (row.level !== item.depth + 1) row.cells.name.style.paddingLeft = `${item.depth * 16}px`;
+    setAria(row, "level", item.depth + 1);
     setAria(row, "posinset", item.position);
     setAria(row, "setsize", item.size);
-    show(row.cells.name, safe(item.text));
-    row.cells.name.title = safe(row.path);
-    if (row.isFolder) {
-      row.box.className = "row folder";
-      row.box.setAttribute("aria-expanded", String(!closed.has(row.path) || Boolean(search.value)));
-    }
-    return row;
-  });
+    if (row.isFolder) setAria(row, "expanded", !closed.has(row.path) || opensAll);
+    if (row.name !== item.text) row.cells.name.textContent = safe(row.name = item.text);
+    items.push(row);
+  }
   for (const row of [...rows.values()]) if (!keys.has(row.key)) { row.box.remove(); dropRow(row); }
   let at = tree.firstChild;
   for (const {box} of items) {
@@ -115,12 +113,15 @@ function arrange() {
   focusActive(hadFocus && document.activeElement !== search);
 }
 
+// Lets the active row have the focus by Tab, and no other.
 function focusActive(takesFocus) {
-  for (const row of items) {
-    const index = row.key === active ? 0 : -1;
-    if (row.box.tabIndex !== index) row.box.tabIndex = index;
-    if (index === 0 && takesFocus && !row.box.contains(document.activeElement)) row.box.focus({preventScroll: true});
+  const row = rows.get(active);
+  if (reachable !== row) {
+    if (reachable) reachable.box.tabIndex = -1;
+    if (row) row.box.tabIndex = 0;
+    reachable = row;
   }
+  if (row && takesFocus && !row.box.contains(document.activeElement)) row.box.focus({preventScroll: true});
 }
 
 // Ages pass the threshold of a filter without an event.

@@ -20,7 +20,7 @@ const watcher = new IntersectionObserver(entries => {
 }, {rootMargin: "200px"});
 
 function makeRow(key) {
-  const box = element("div", "row");
+  const isFolder = key[0] === "d", box = element("div", isFolder ? "row folder" : "row");
   box.key = key;
   box.tabIndex = -1;
   box.setAttribute("role", "treeitem");
@@ -28,7 +28,8 @@ function makeRow(key) {
   for (const name of ["dot", "name", "kind", "holder", "note", "since", "past", "count", "bar", "wait"])
     cells[name] = element("span", name, line);
   cells.bar.setAttribute("role", "img");
-  const row = {key, box, cells, path: key.slice(1), isFolder: key[0] === "d", detail: null, ages: []};
+  const row = {key, box, cells, path: key.slice(1), isFolder, detail: null, ages: []};
+  cells.name.title = safe(row.path);
   rows.set(key, row);
   watcher.observe(box);
   if (!row.isFolder) makeBar(cells.past);
