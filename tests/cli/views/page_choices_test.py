@@ -65,7 +65,7 @@ class LinkTest(PageCase):
 class HostsTest(PageCase):
     def lines(self, host):
         return self.browser.run("""
-            const part = [...document.querySelectorAll("#hosts details")].find(part => part.dataset.host === arguments[0]);
+            const part = [...document.querySelectorAll("#hosts details")].find(part => part.host.name === arguments[0]);
             return part && [...part.querySelectorAll("tr")].slice(1).map(line => [0, 1, 2, 3, 5].map(i => line.cells[i].textContent));""", host)
 
     def test_host_to_drain(self):

@@ -2,8 +2,11 @@
 // The view by host and application: what each holds, and what waits for it. It is for a host that is to
 // be drained. It has the locks that the page receives and that pass the filters and the search.
 
-let hostAges = [];  // cells of ages: [cell, since when, prefix]
-const showHostAges = () => { for (const [cell, from, prefix] of hostAges) show(cell, ageText(from, now(), prefix)); };
+const hostParts = new Map();  // name -> element: with its host, content, and cells of ages: [cell, since when, prefix]
+function showHostAges() {
+  for (const part of hostParts.values())
+    if (part.open) for (const [cell, from, prefix] of part.ages ?? []) show(cell, ageText(from, now(), prefix));
+}
 setInterval(showHostAges, 1000);
 
 // Returns the hosts by name: name -> {name, holds, waits, blocked}. A contender of another library has no host.
@@ -29,39 +32,52 @@ function hostSummary({holds, waits, blocked}) {
   return parts + (blocked ? `; ${number(blocked)} contender${blocked > 1 ? "s" : ""} of other hosts wait${blocked > 1 ? "" : "s"} for what it holds` : "");
 }
 
+// A part is made once for each host, and changed only where its host has changed.
 function showHosts() {
-  const box = $("hosts"), had = document.activeElement?.closest?.("#hosts [data-key]")?.dataset.key;
-  const wasOpen = new Map([...box.children].map(part => [part.dataset.host, part.open])), wanted = $("host").value;
-  box.replaceChildren();
-  hostAges = [];
-  for (const host of byHost()) {
-    const part = element("details", "host", box), head = element("summary", "", part);
-    part.dataset.host = host.name;
-    part.open = wasOpen.get(host.name) ?? wanted === host.name;
-    head.dataset.key = host.name;
-    element("b", "", head).textContent = safe(host.name);
-    element("span", "", head).textContent = hostSummary(host);
-    if (part.open) showHost(part, host);
-    else part.addEventListener("toggle", () => part.open && part.children.length === 1 && showHost(part, host), {once: true});
+  const box = $("hosts"), hosts = byHost(), names = new Set(hosts.map(host => host.name));
+  for (const [name, part] of hostParts) if (!names.has(name)) { part.remove(); hostParts.delete(name); }
+  let at = box.firstChild;
+  for (const host of hosts) {
+    const part = hostParts.get(host.name) ?? makeHost(host.name);
+    part.host = host;
+    show(part.firstChild.lastChild, hostSummary(host));
+    showHost(part);
+    if (part === at) at = at.nextSibling; else box.insertBefore(part, at);
   }
   show($("empty"), "No contender.");
-  $("empty").hidden = box.children.length > 0;
-  [...box.querySelectorAll("[data-key]")].find(part => part.dataset.key === had)?.focus({preventScroll: true});
+  $("empty").hidden = hosts.length > 0;
 }
 
-function showHost(part, host) {
-  if (host.known && $("host").value !== host.name) {
-    const only = element("button", "", part);
+function makeHost(name) {
+  const part = element("details", "host"), head = element("summary", "", part);
+  element("b", "", head).textContent = safe(name);
+  element("span", "", head);
+  part.open = $("host").value === name;
+  part.addEventListener("toggle", () => showHost(part));
+  hostParts.set(name, part);
+  return part;
+}
+
+function showHost(part) {
+  const {host} = part, known = host.known && $("host").value !== host.name;
+  const content = part.open ? JSON.stringify([known, host.holds, host.waits].flat().map(entry => entry.c ? [entry.c, entry.lock.path, entry.lock.waiting] : entry)) : "";
+  if (part.content === content) return;
+  part.content = content;
+  part.lastChild.matches("div") && part.lastChild.remove();
+  if (!part.open) return;
+  const body = element("div", "", part);
+  if (known) {
+    const only = element("button", "", body);
     only.type = "button";
     only.textContent = "Only this host";
     only.addEventListener("click", () => { $("host").value = host.name; onChoice(true); });
   }
-  const table = element("table", "", part), head = element("tr", "", table);
+  const table = element("table", "", body), head = element("tr", "", table);
   for (const title of ["State", "Application", "Lock", "Kind", "For", "Waiting", "Process", "Note"]) element("th", "", head).textContent = title;
+  part.ages = [];
   const nameOf = ({c}) => `${c.application ?? ""}/${c.label ?? ""}`;
-  const add = (state, entry) => {
-    const {lock, c} = entry, line = element("tr", "", table);
-    const since = state === "waits" ? c.since_ms : c.held_since_ms ?? c.since_ms;
+  const add = (state, {lock, c}) => {
+    const line = element("tr", "", table), since = state === "waits" ? c.since_ms : c.held_since_ms ?? c.since_ms;
     const behind = state === "waits" ? "" : String(lock.waiting || "");
     const texts = [state, [c.application, c.label].filter(Boolean).join("/"), "", kindOf(c), "", behind, c.pid === null ? "" : `pid ${c.pid}`, c.note];
     const cells = texts.map(text => {
@@ -72,8 +88,7 @@ function showHost(part, host) {
     const link = element("a", "", cells[2]);
     link.textContent = safe(lock.path);
     link.href = "#" + new URLSearchParams({lock: lock.path});
-    link.dataset.key = `${host.name} ${state} ${lock.path} ${c.node}`;
-    hostAges.push([cells[4], since, state !== "waits" && c.held_since_ms === null ? "≤ " : ""]);
+    part.ages.push([cells[4], since, state !== "waits" && c.held_since_ms === null ? "≤ " : ""]);
   };
   const byApplication = (a, b) => nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : byPath(a.lock, b.lock);
   for (const entry of host.holds.sort(byApplication)) add(entry.c.leader ? "leads" : "holds", entry);

@@ -189,5 +189,6 @@ function showScope(isByHost) {
   if (isByHost) return;  // showHosts() says whether it is empty
   const isWaiting = isCut() && queryOf() && !isAnswered();
   $("empty").hidden = items.length > 0;
-  show($("empty"), isWaiting ? problem ? `No match among the ${number(beat.shown)} shown locks.` : "Searching." : words && beat ? `No lock of ${all} matches.` : "No lock.");
+  show($("empty"), isWaiting ? problem ? `No match among the ${number(beat.shown)} shown locks.` : "Searching." : words && beat ? `No lock of ${all} matches.`
+       : isFiltered() || $("host").value ? "No lock passes the filters." : "No lock.");
 }
