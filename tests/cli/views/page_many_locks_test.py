@@ -62,6 +62,8 @@ class ManyLocksTest(unittest.TestCase):
         self.scope("1 of 5,003 locks match")
         self.assertEqual(self.paths(), [serve_kit.LEFT_OUT])
         self.browser.run(f"{ROW}.querySelector('.line').click()", serve_kit.LEFT_OUT)
+        unknown = f"return {ROW}.querySelector('.past .unknown').getAttribute('d')"
+        self.assertTrue(self.browser.run(unknown, serve_kit.LEFT_OUT).startswith("M0.0 0h1000.0v1h-1000.0z"))  # the answer has no past
         self.assertIn("web1", self.browser.wait(f"return {ROW}.querySelector('.contenders')?.innerText", serve_kit.LEFT_OUT))
         self.browser.keys(ESCAPE)
         self.browser.wait("return !search.value && items.length > 5000")

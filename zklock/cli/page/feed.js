@@ -43,6 +43,7 @@ const earliest = times => times.reduce((a, b) => Math.min(a, b ?? Infinity), Inf
 
 // Adds what compare() needs.
 function prepare(lock) {
+  if (!lock.past) [lock.past, lock.since_ms] = [[], Infinity];  // an answer to a query has no past: it is unknown
   lock.sort = lock.path.replaceAll("/", "\u0000");  // so that the children of /a precede /a-b
   // Without the time of the grant, the time in the queue counts for other libraries only.
   lock.alertSince = lock.holders.some(h => h.leader) ? Infinity : earliest(lock.holders.map(h => h.held_since_ms ?? (h.library === "zklock" ? null : h.since_ms)));

@@ -26,6 +26,13 @@ function unknownTimes(since, spans) {
           ...spans.filter(([, , ended]) => ended !== null).map(([, seen, ended]) => [seen, ended])];
 }
 
+// Whether a pass saw the lock shortly before this time, so that a hold that it did not see began then.
+function sawBefore(lock, ms) {
+  if (!beat?.history) return false;
+  const {since_ms, gaps_ms} = beat.history;
+  return ms > Math.max(lock.since_ms ?? 0, since_ms) && !gaps_ms.some(([begin, end]) => begin <= ms && ms <= end);
+}
+
 // Returns the outline of these times in a box of 1000 x 1.
 function outline(times, {from, to, x}) {
   return times.filter(([begin, end]) => end > from && begin < to).map(([begin, end]) => {
@@ -51,7 +58,7 @@ function makeBar(cell) {
 
 function showPastBar(cell, lock) {
   if (!remembers()) return;
-  const time = drawnTime(), spans = lock.past ?? [], end = span => span[1] ?? asOf();
+  const time = drawnTime(), spans = lock.past, end = span => span[1] ?? asOf();
   const timesOf = kind => spans.filter(span => span[3] === kind).map(span => [span[0], end(span)]);
   const parts = [unknownTimes(lock.since_ms, spans), timesOf(0), timesOf(1)];
   parts.forEach((times, i) => {

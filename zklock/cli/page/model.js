@@ -77,14 +77,17 @@ function delayText(lock, t) {
   return left > 0 ? `${whole}: about ${duration(left + 999)} left` : `${whole}: ends soon`;
 }
 
-// The time since when a lock is held, and whether that is only the time in the queue. null: unknown.
+// The time since when a lock is held, and a mark: "" for the time of the grant, "≈ " if the server saw
+// the hold begin, "≤ " if only the time in the queue is known. null: unknown.
 function heldSince(lock) {
-  let since = null, exact = true;
+  let since = null, mark = "";
+  const begins = lock.past.filter(([, , ended, isDelay]) => ended === null && !isDelay).map(([begin]) => begin);
+  const isSeen = begins.length === lock.holding && begins.every(begin => sawBefore(lock, begin));
   for (const h of lock.holders) {
     const at = h.held_since_ms ?? h.since_ms;
-    if (at !== null && (since === null || at < since)) [since, exact] = [at, h.held_since_ms !== null];
+    if (at !== null && (since === null || at < since)) [since, mark] = [at, h.held_since_ms === null ? "≤ " : ""];
   }
-  return {since, exact};
+  return mark && isSeen ? {since: Math.min(...begins), mark: "≈ "} : {since, mark};
 }
 const ageText = (from, t, prefix) => from === null ? "?" : prefix + duration(t - from);
 
@@ -93,7 +96,7 @@ const lockAt = path => locks.get(path) ?? found?.byPath.get(path);
 // A lock without contenders that the server does not send.
 function freeLock(path) {
   const lock = {path, kind: null, holders: [], queue: [], holding: 0, waiting: 0, permits: null, delay: false,
-                foreign: {count: 0}, cycle: "none", cycle_paths: [], past: []};
+                foreign: {count: 0}, cycle: "none", cycle_paths: []};
   prepare(lock);
   return lock;
 }

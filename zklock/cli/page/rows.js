@@ -109,9 +109,9 @@ function freeText(lock) {
 function showAges(row) {
   if (row.isFolder) return;
   const lock = lockAt(row.path) ?? freeLock(row.path);
-  const {since, exact} = heldSince(lock), t = now();
+  const {since, mark} = heldSince(lock), t = now();
   if (lock.delay) show(row.cells.holder, delayText(lock, t));
-  show(row.cells.since, lock.holders.length ? ageText(since, t, exact ? "" : "≤ ") : "");
+  show(row.cells.since, lock.holders.length ? ageText(since, t, mark) : "");
   row.cells.since.className = `since ${ageClass(t - lock.alertSince, beat?.held_over_ms)}`;
   showBar(row.cells, lock, t);
   showPastBar(row.cells.past, lock);
