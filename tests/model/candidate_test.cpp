@@ -22,23 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = OperationKind;
 
-class Retrying final : public detail::Candidate {
- public:
-  Retrying(detail::ClientCore& core, bool until_finished, std::chrono::milliseconds min,
-           std::chrono::milliseconds max)
-      : Candidate(core, LockWorld::kPath,
-                  {.again = true,
-                   .until_finished = until_finished,
-                   .retry_delay_min = min,
-                   .retry_delay_max = max}) {}
-
- private:
-  void on_began(
-      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
-  void on_ended(
-      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
-};
-
 class CandidateTest : public ::testing::Test {
  protected:
   CandidateTest() { lock_.connect_all(); }
@@ -49,7 +32,7 @@ class CandidateTest : public ::testing::Test {
 
   void contend(bool until_finished, std::chrono::milliseconds min = 100ms,
                std::chrono::milliseconds max = 800ms) {
-    candidate_ = std::make_shared<Retrying>(lock_.core(0), until_finished, min, max);
+    candidate_ = std::make_shared<TestCandidate>(lock_.core(0), until_finished, true, min, max);
     candidate_->contend();
   }
   std::size_t attempts() { return lock_.world().client(0).requests(Kind::create_contender); }
@@ -82,7 +65,7 @@ class CandidateTest : public ::testing::Test {
   }
 
   LockWorld lock_{1};
-  std::shared_ptr<Retrying> candidate_;
+  std::shared_ptr<TestCandidate> candidate_;
 };
 
 TEST_F(CandidateTest, PauseOfLatch_GrowsUntilItLeads) {
@@ -129,12 +112,7 @@ TEST_F(CandidateTest, CallInStopCallback_EndsWithinIt) {
   contend(false);
   run_until_it_leads();
   int ended = 0;
-  const auto call =
-      detail::PendingAcquire::start(lock_.path_lock(0),
-                                    {.owner = Owner::unique(),
-                                     .time_limit = detail::TimeLimit::endless(),
-                                     .done = [&](const auto& /*outcome*/) { ++ended; }},
-                                    {});
+  const auto call = acquire_path(lock_.path_lock(0), [&](const auto& /*outcome*/) { ++ended; });
   lock_.world().run_all();
   int ended_within = 0;
   const std::stop_callback on_end(candidate_->leadership_state()->end_token(), [&] {
@@ -157,11 +135,7 @@ TEST_F(CandidateTest, Leadership_IsCounted) {
 TEST_F(CandidateTest, WithdrawnDuringGrant_CountsNoLeadership) {
   const auto path_lock = lock_.path_lock(0);
   std::shared_ptr<detail::Contender> holder;
-  detail::PendingAcquire::start(path_lock,
-                                {.owner = Owner::unique(),
-                                 .time_limit = detail::TimeLimit::endless(),
-                                 .done = [&](const auto& outcome) { holder = outcome.contender; }},
-                                {});
+  acquire_path(path_lock, [&](const auto& outcome) { holder = outcome.contender; });
   lock_.world().run_all();
   ASSERT_TRUE(holder);
   contend(false);

@@ -214,15 +214,6 @@ TEST_F(CohortWatchReply, NoWaiterAndNoReply_ReleasesZnode) {
   expect_rest();
 }
 
-TEST_F(CohortWatchReply, LastObjectDestroyed_ReleasesWithoutReply) {
-  lock_.use(0);
-  begin();
-  lock_.end_use(0);
-  lock_.path_lock(0)->check_clocks();
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  expect_served_anew();
-}
-
 TEST_F(CohortWatchReply, ReplyAfterZnode_WaitersServedAgain) {
   begin(on({.batch = 2}), 1s);  // its own znode is watched
   ASSERT_EQ(ensemble().remove(call(second_).node), Status::ok);

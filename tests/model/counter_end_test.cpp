@@ -20,10 +20,6 @@ constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
 
 class CounterEnd : public PathLockTest {
  protected:
-  void create(const std::string& name) {
-    ASSERT_EQ(ensemble().create(child(name), {}, {}), Status::ok);
-  }
-  void remove(const std::string& name) { ASSERT_EQ(ensemble().remove(child(name)), Status::ok); }
   /// Returns the next sequence number of the path.
   std::int32_t counter() { return ensemble().find(LockWorld::kPath)->counter; }
 };
@@ -90,39 +86,17 @@ TEST_F(CounterEnd, IdleLockRetained_OtherClientsAreGranted) {
 }
 
 TEST_F(CounterEnd, PathRecreatedByOtherClient_IsNotDeleted) {
-  create("config");
+  ASSERT_EQ(ensemble().create(child("config")), Status::ok);
   ensemble().set_counter(LockWorld::kPath, kLast);
   const auto failed = lock_.acquire(0);
   run();
   EXPECT_EQ(error(failed), Errc::sequence_exhausted);
-  remove("config");
+  ASSERT_EQ(ensemble().remove(child("config")), Status::ok);
   release(granted(1));
   const auto czxid = ensemble().find(LockWorld::kPath)->czxid;
   release(granted(0));
   EXPECT_EQ(ensemble().find(LockWorld::kPath)->czxid, czxid);
   EXPECT_EQ(counter(), 2);
-  expect_rest();
-}
-
-TEST_F(CounterEnd, NoServerWhileDraining_CallsEndAtTheirDeadlines) {
-  const auto holder = granted(1);
-  ensemble().set_counter(LockWorld::kPath, kLast);
-  const auto knows = lock_.acquire(0, {.timeout = 1s});
-  run_for(2s);
-  expect_ended_with_nothing(knows);
-  const auto without = lock_.acquire(0);
-  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
-  run();
-  lock_.world().disconnect(0);
-  run_for(client(0).options().connection_timeout + 1s);
-  EXPECT_EQ(error(without), Errc::not_connected);
-  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-  lock_.world().reconnect(0);
-  run();
-  lock_.release(holder);
-  run_for(client(0).options().session_timeout);
-  EXPECT_TRUE(is_granted(with_deadline));
-  lock_.release(with_deadline);
   expect_rest();
 }
 

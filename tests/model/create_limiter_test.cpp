@@ -71,12 +71,8 @@ TEST_F(CreateLimiterDefault, ManyAcquires_HundredCreatesAreInFlight) {
 TEST_F(CreateLimiterTest, CreateOnOtherPath_DoesNotQueue) {
   const auto calls = acquire(3);
   ASSERT_EQ(creates(), 2U);
-  const auto other = lock_.path_lock(0, "/locks/b");
   bool ended = false;
-  detail::AcquireRequest wanted{.owner = Owner::unique(),
-                                .time_limit = detail::TimeLimit::endless()};
-  wanted.done = [&](const detail::AcquireOutcome&) { ended = true; };
-  detail::PendingAcquire::start(other, std::move(wanted), {})->cancel();
+  acquire_path(lock_.path_lock(0, "/locks/b"), [&](const auto&) { ended = true; })->cancel();
   EXPECT_EQ(creates(), 3U);
   run();
   EXPECT_TRUE(ended);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/downgrade_fixture.h"
+#include "tests/model/faults.h"
 #include "zklock/engine/guarded_commit.h"
 
 namespace zklock::model {
@@ -18,17 +19,7 @@ namespace {
 using Kind = OperationKind;
 using DowngradeFaults = DowngradeTest;
 
-using FaultAction = void (*)(World&);
-const std::vector<std::pair<const char*, FaultAction>> kAllFaults = {
-    {"none", [](World&) {}},
-    {"expiry", [](World& w) { w.expire(0); }},
-    {"break", [](World& w) { w.disconnect(0); }},
-    {"break, and it lingers", [](World& w) { w.disconnect(0, OnTheWay::linger); }},
-    {"break for long",
-     [](World& w) {
-       w.disconnect(0, OnTheWay::linger);
-       w.run_for(20s);
-     }},
+const std::vector<NamedFault> kDowngradeFaults = {
     {"lost request", [](World& w) { w.lose_request(0); }},
     {"lost reply", [](World& w) { w.lose_reply(0); }},
     {"two lost replies",
@@ -47,19 +38,6 @@ const std::vector<std::pair<const char*, FaultAction>> kAllFaults = {
        w.lose_reply(0, Kind::transaction);
        for (int i = 0; i < 2; ++i) w.fail_next(0, Kind::get, Status::throttled);
      }},
-    {"isolation",
-     [](World& w) {
-       w.isolate(0);
-       w.run_for(20s);
-       w.heal(0);
-     }},
-    {"pause",
-     [](World& w) {
-       w.pause(0);
-       w.run_for(20s);
-       w.resume(0);
-     }},
-    {"restart", [](World& w) { w.restart_servers(); }},
 };
 
 /// Downgrades a hold, with the fault after some steps. Releases it some steps after the fault; -1:
@@ -110,7 +88,7 @@ bool is_held_after(FaultAction fault, int steps, int released_after) {
 TEST_F(DowngradeFaults, EveryFaultAtEveryStep_HeldOrLost) {
   int held = 0;
   int lost = 0;
-  for (const auto& [name, fault] : kAllFaults) {
+  for (const auto& [name, fault] : faults_and(kDowngradeFaults)) {
     for (const int released_after : {-1, 0, 1, 2, 5}) {
       for (int steps = 0; steps < 4; ++steps) {
         SCOPED_TRACE(std::string(name) + " after step " + std::to_string(steps) +
@@ -124,30 +102,6 @@ TEST_F(DowngradeFaults, EveryFaultAtEveryStep_HeldOrLost) {
 }
 
 // ---- guarded transactions -----------------------------------------------------------------------
-
-TEST_F(DowngradeFaults, CommitDuringDowngrade_IsExecuted) {
-  ensemble().create(kDataPath, "0");
-  for (int steps = 0; steps < 4; ++steps) {
-    SCOPED_TRACE(steps);
-    ensemble().set_data(kDataPath, "0");
-    commits_ = 0;
-    reset_counts();
-    downgrade();
-    step(steps);
-    commit();
-    run();
-    EXPECT_EQ(commits_, 1);
-    EXPECT_EQ(code_, std::nullopt);
-    EXPECT_EQ(data(), "1");
-    EXPECT_LE(client(0).requests(Kind::transaction), 3U);
-    release(reads_);
-    writes_ = granted(0, LockWorld::to_write(owner_));
-    reads_ = granted(0, LockWorld::to_read(owner_));
-  }
-  release(reads_);
-  release(writes_);
-  expect_rest();
-}
 
 // The outcome of the downgrade is unknown, so the commit under the old name waits. After the release
 // it is not sent under the new name.

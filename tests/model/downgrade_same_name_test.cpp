@@ -5,11 +5,11 @@
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/faults.h"
 #include "tests/model/same_name_fixture.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/contender.h"
@@ -24,9 +24,8 @@ class DowngradeSameName : public SameNameTest {
  protected:
   DowngradeSameName() : SameNameTest(false) {}
 
-  using FaultAction = void (*)(World&);
   /// After each, client 0 is disconnected.
-  const std::vector<std::pair<const char*, FaultAction>> kAllFaults = {
+  const std::vector<NamedFault> kAllFaults = {
       {"executed", [](World& w) { w.lose_reply(0, Kind::transaction); }},
       {"not executed", [](World& w) { w.lose_request(0, Kind::transaction); }},
       {"not sent", [](World& w) { w.disconnect(0); }},
@@ -48,9 +47,7 @@ class DowngradeSameName : public SameNameTest {
   }
   /// Client 1 acquires the lock in a path that has been recreated.
   std::size_t acquired_by_other(LockWorld::Request request) {
-    remove_path();
-    const auto other = lock_.acquire(1, request);
-    run_only(1, [&] { return lock_.call(other).granted(); });
+    const auto other = granted_in_later_path(1, request);
     EXPECT_EQ(core::parse_znode_name(lock_.nodes().at(0))->sequence,
               core::parse_znode_name(name_)->sequence);
     return other;

@@ -91,6 +91,13 @@ class ElectionWorld {
       result->code = e.errc();
     }
   }
+  // Returns the first leader, which has proclaimed the value.
+  Leadership proclaimed_by_leader(const std::string& value) {
+    const Leadership leader = leadership(0);
+    proclaim(leader, value);
+    world().run_for(std::chrono::seconds(1));
+    return leader;
+  }
 
   const QueueView& view() const { return views.back(); }
   FencingToken leader_in_view() const {

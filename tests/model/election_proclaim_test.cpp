@@ -147,28 +147,9 @@ TEST(ElectionModel, NoLeadership_ReportsLoss) {
   EXPECT_EQ(thrown_by([&] { future.get(); }), Errc::lock_lost);
 }
 
-TEST(ElectionModel, SeveralValues_AreWrittenInCallOrder) {
-  ElectionWorld election;
-  election.proclaim(election.leadership(0), "a");
-  election.proclaim(election.leadership(0), "b");
-  for (int i = 0; i < 3; ++i) election.world().run({Step::Kind::serve, 0});
-  for (int i = 0; i < 20 && election.results.front()->outcomes == 0; ++i) {
-    election.world().run({Step::Kind::receive, 0});
-    election.world().run({Step::Kind::task, 0});
-  }
-  election.proclaim(election.leadership(0), "c");  // before the reply to "b"
-  election.world().run_all();
-  for (const auto& result : election.results) {
-    EXPECT_EQ(result->outcomes, 1);
-    EXPECT_EQ(result->code, std::nullopt) << result->value;
-  }
-  EXPECT_EQ(election.written(election.leadership(0)), "c");
-}
-
 TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
   ElectionWorld election;
-  election.proclaim(election.leadership(0), "a");
-  election.world().run_for(1s);
+  election.proclaimed_by_leader("a");
   election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
   election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
   election.proclaim(election.leadership(0), "b");
@@ -183,8 +164,7 @@ TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
   ElectionWorld election;
   const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
   ASSERT_EQ(election.ensemble().create(LockWorld::kPath + ("/" + stray)), Status::ok);
-  election.proclaim(election.leadership(0), "a");
-  election.world().run_for(1s);
+  election.proclaimed_by_leader("a");
   EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
   EXPECT_EQ(election.view().proclaimed, "a");
   EXPECT_EQ(election.violation, "");
@@ -195,8 +175,7 @@ TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
 TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
   ElectionWorld election;
   election.values_are_deleted = true;
-  election.proclaim(election.leadership(0), "a");
-  election.world().run_for(1s);
+  election.proclaimed_by_leader("a");
   ASSERT_EQ(election.ensemble().remove(ElectionWorld::proclaimed_node(election.leadership(0))),
             Status::ok);
   election.world().run_for(1s);

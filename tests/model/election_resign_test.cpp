@@ -15,8 +15,7 @@ using Kind = OperationKind;
 
 TEST(ElectionModel, AllClosed_NothingIsLeft) {
   ElectionWorld election;
-  election.proclaim(election.leadership(0), "a");
-  election.world().run_for(1s);
+  election.proclaimed_by_leader("a");
   EXPECT_EQ(election.world().client(ElectionWorld::kObserver).server_watches(), 2U);
   election.proclaim(election.leadership(0), "b");  // in flight during close()
   for (const auto& candidate : election.candidates) candidate->close();
@@ -33,9 +32,7 @@ TEST(ElectionModel, AllClosed_NothingIsLeft) {
 TEST(ElectionModel, Resign_DeletesZnodesInOneTransaction) {
   for (const bool connection_breaks : {false, true}) {
     ElectionWorld election;
-    const Leadership leader = election.leadership(0);
-    election.proclaim(leader, "a");
-    election.world().run_for(1s);
+    const Leadership leader = election.proclaimed_by_leader("a");
     election.world().client(0).reset_counts();
     if (connection_breaks) election.world().lose_reply(0);
     election.candidates[0]->close();
@@ -60,10 +57,8 @@ TEST(ElectionModel, Resign_DeletesZnodesInOneTransaction) {
 // A repeated create of the value's znode can arrive after the leader's znode was to be deleted.
 TEST(ElectionModel, ValueZnodeCreatedDuringResign_IsDeleted) {
   ElectionWorld election;
-  const Leadership leader = election.leadership(0);
+  const Leadership leader = election.proclaimed_by_leader("a");
   const std::string proclamation_writer = ElectionWorld::proclaimed_node(leader);
-  election.proclaim(leader, "a");
-  election.world().run_for(1s);
   ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
   election.candidates[0]->close();
   const SimCoordinator& client = election.world().client(0);
@@ -83,9 +78,7 @@ TEST(ElectionModel, ValueZnodeCreatedDuringResign_IsDeleted) {
 // A check's reply concerns one znode only, not the znodes that are deleted with it.
 TEST(ElectionModel, OutcomeUnknown_EachZnodeIsCheckedOnce) {
   ElectionWorld election;
-  const Leadership leader = election.leadership(0);
-  election.proclaim(leader, "a");
-  election.world().run_for(1s);
+  const Leadership leader = election.proclaimed_by_leader("a");
   election.world().client(0).reset_counts();
   election.world().fail_next(0, Kind::transaction, Status::unknown, true);
   election.candidates[0]->close();
@@ -101,10 +94,8 @@ TEST(ElectionModel, ValueOfOtherLeaderOfSameName_IsNotDeleted) {
   for (const bool by_hand : {false, true}) {
     SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");
     ElectionWorld election;
-    const Leadership leader = election.leadership(0);
+    const Leadership leader = election.proclaimed_by_leader("a");
     const std::string proclamation_writer = ElectionWorld::proclaimed_node(leader);
-    election.proclaim(leader, "a");
-    election.world().run_for(1s);
     if (by_hand) {
       ASSERT_EQ(election.ensemble().remove(leader.node()), Status::ok);
       ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ensemble is emptied, or restored from an old backup, while a path lock continues. The zxids
 // restart, so the tokens of the new session are lower than those that the path lock has stored.
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -21,7 +19,7 @@ class EmptiedServers : public PathLockTest {
     for (const std::size_t c : {0U, 1U, 2U}) lock_.use(c);
     raise_zxids_to(ensemble().last_zxid() + 1'000);
   }
-  void end() {
+  void TearDown() override {
     for (const std::size_t c : {0U, 1U, 2U}) lock_.end_use(c);
     expect_rest();
   }
@@ -65,7 +63,6 @@ TEST_F(EmptiedServers, PathRecreatedBefore_ReleasedZnodeIsDeleted) {
   cycle(1);
   empty_servers();
   expect_released_nodes_are_deleted();
-  end();
 }
 
 TEST_F(EmptiedServers, FirstSequenceBeyondEnd_ReleasedZnodeIsDeleted) {
@@ -76,24 +73,6 @@ TEST_F(EmptiedServers, FirstSequenceBeyondEnd_ReleasedZnodeIsDeleted) {
   begin_numbers_at(core::kFirstUnusableSequence.value);
   cycle(0);
   expect_released_nodes_are_deleted();
-  end();
-}
-
-TEST_F(EmptiedServers, FirstCreateUnknown_ReleasedZnodeIsDeleted) {
-  cycle(0);
-  reap();
-  cycle(0);
-  empty_servers();
-  cycle(1);
-  lock_.world().lose_reply(0, Kind::create_contender);
-  const auto call = lock_.acquire(0);
-  run();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  release(call);
-  EXPECT_TRUE(lock_.nodes().empty());
-  end();
 }
 
 // A repeated delete must not delete the new znode of that name.
@@ -108,7 +87,6 @@ TEST_F(EmptiedServers, PathRecreatedLater_IsDetected) {
   ASSERT_TRUE(is_granted(holder));
   EXPECT_EQ(client(0).requests(Kind::check), 1U) << "it is looked for";
   release(holder);
-  end();
 }
 
 // After that, the client's own sequence number equals that of the last znode that it released.
@@ -130,7 +108,6 @@ TEST_F(EmptiedServers, ReusedSequenceNumber_NextIsNotFirst) {
   EXPECT_TRUE(is_granted(next));
   release(next);
   release(lost);
-  end();
 }
 
 }  // namespace

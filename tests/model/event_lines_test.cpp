@@ -22,10 +22,9 @@ using Lines = std::vector<std::string>;
 class EventLines : public ::testing::Test {
  protected:
   explicit EventLines(LogLevel level = LogLevel::debug)
-      : lock_(2, {}, true, detail::ClientCore::kMostCreatesAtOnce,
-              LockWorld::LogTarget{
-                  .sink = [this](LogLevel, std::string_view line) { lines_.emplace_back(line); },
-                  .level = level}) {
+      : lock_(2, LockWorld::LogTarget{
+                     .sink = [this](LogLevel, std::string_view line) { lines_.emplace_back(line); },
+                     .level = level}) {
     lock_.connect_all();
   }
   void SetUp() override {
@@ -101,21 +100,15 @@ TEST_F(EventLines, LabelAndNote_AreInEveryLine) {
   for (const auto call : {first, second}) lock_.release(call);
 }
 
-TEST_F(EventLines, Disconnect_IsSuspendedAndResumed) {
-  const auto call = lock_.acquire(0);
+TEST_F(EventLines, LimitedHold_IsSuspendedResumedExpiringAndLost) {
+  const auto call = lock_.acquire(0, {.limit = {.longest = 8s, .notice = 3s}});
   run_for(1s);
   lock_.world().disconnect(0);
   run_for(1s);
   lock_.world().reconnect(0);
-  run_for(1s);
-  EXPECT_EQ(sentences(), (Lines{"acquired", "suspended", "resumed"}));
-  lock_.release(call);
-}
-
-TEST_F(EventLines, MaximumHoldTime_IsExpiringAndLost) {
-  const auto call = lock_.acquire(0, {.limit = {.longest = 8s, .notice = 3s}});
-  run_for(10s);
-  EXPECT_EQ(sentences(), (Lines{"acquired", "expiring", "lost: the maximum hold time ended"}));
+  run_for(8s);
+  EXPECT_EQ(sentences(), (Lines{"acquired", "suspended", "resumed", "expiring",
+                                "lost: the maximum hold time ended"}));
   EXPECT_NE(lines_.back().find(" held=8.000s"), std::string::npos) << lines_.back();
   lock_.release(call);
 }

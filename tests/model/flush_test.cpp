@@ -213,13 +213,10 @@ TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
 TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
   refused_release();
   bool is_granted = false;
-  detail::AcquireRequest wanted{.owner = Owner::unique(),
-                                .time_limit = detail::TimeLimit::endless()};
-  wanted.done = [&](const detail::AcquireOutcome& outcome) {
-    is_granted = static_cast<bool>(outcome.contender);
+  acquire_path(lock_.path_lock(0, "/locks/b"), [&](const auto& outcome) {
+    is_granted = outcome.contender != nullptr;
     if (is_granted) outcome.contender->release(core::CountKind::hold);
-  };
-  detail::PendingAcquire::start(lock_.path_lock(0, "/locks/b"), std::move(wanted), {});
+  });
   run();
   EXPECT_TRUE(is_granted);
   expect_rest_when_permitted();

@@ -6,10 +6,10 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/faults.h"
 #include "tests/model/lock_world.h"
 
 namespace zklock::model {
@@ -158,36 +158,13 @@ TEST(GuardedTransactionModel, CloseAfterWrite_OutcomeIsUnknown) {
 
 // Each fault at each step of a commit.
 TEST(GuardedTransactionModel, EveryFaultAtEveryStep_ReportsTrueOutcome) {
-  using Fault = void (*)(World&);
-  const std::vector<std::pair<const char*, Fault>> faults = {
-      {"none", [](World&) {}},
-      {"expiry", [](World& w) { w.expire(0); }},
-      {"break", [](World& w) { w.disconnect(0); }},
-      {"break, and it lingers", [](World& w) { w.disconnect(0, OnTheWay::linger); }},
-      {"break for long",
-       [](World& w) {
-         w.disconnect(0, OnTheWay::linger);
-         w.run_for(20s);
-       }},
+  const auto faults = faults_and({
       {"lost request", [](World& w) { w.lose_request(0, Kind::transaction); }},
       {"lost reply", [](World& w) { w.lose_reply(0, Kind::transaction); }},
       {"refusal", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
-      {"isolation",
-       [](World& w) {
-         w.isolate(0);
-         w.run_for(20s);
-         w.heal(0);
-       }},
-      {"pause",
-       [](World& w) {
-         w.pause(0);
-         w.run_for(20s);
-         w.resume(0);
-       }},
-      {"restart", [](World& w) { w.restart_servers(); }},
       {"deletion",
        [](World& w) { w.ensemble().remove(LockWorld::kPath + std::string("/lock-0000000000")); }},
-  };
+  });
   std::size_t written = 0;
   std::size_t refused = 0;
   for (const auto& [name, fault] : faults) {

@@ -226,36 +226,34 @@ TEST_F(MarkedCohort, MarkerDeletedByHand_OtherClientIsServed) {
 
 // ---- the time of the grant -----------------------------------------------------------------------
 
-using HoldMarkerTime = WithMarkers<PathLockTest>;
+class HoldMarkerTime : public WithMarkers<PathLockTest> {
+ protected:
+  /// Reconnects, which grants the lock. Expects that time in the marker.
+  void expect_marked_with_time_of_grant(std::size_t call) {
+    const auto time = now_ms();
+    lock_.world().reconnect(0);
+    run();
+    ASSERT_TRUE(is_granted(call));
+    run_for(kLongHold);
+    EXPECT_EQ(marker().since_ms, time);
+    release(call);
+    expect_rest();
+  }
+};
 
 TEST_F(HoldMarkerTime, ConnectionLater_TimeIsOfTheGrant) {
   lock_.world().disconnect(0);
   run();
   const auto call = lock_.acquire(0);
   run_for(2s);
-  const auto time = now_ms();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  run_for(kLongHold);
-  EXPECT_EQ(marker().since_ms, time);
-  release(call);
-  expect_rest();
+  expect_marked_with_time_of_grant(call);
 }
 
 TEST_F(HoldMarkerTime, CreateReplyLost_TimeIsOfTheGrant) {
   lock_.world().lose_reply(0, Kind::create_contender);
   const auto call = lock_.acquire(0);
   run_for(1s);
-  const auto time = now_ms();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  run_for(kLongHold);
-  EXPECT_EQ(marker().since_ms, time);
-  EXPECT_LT(created_ms(call), time);
-  release(call);
-  expect_rest();
+  expect_marked_with_time_of_grant(call);
 }
 
 TEST_F(HoldMarkerTime, MoveReplyLost_TimeIsOfTheGrant) {
@@ -265,14 +263,7 @@ TEST_F(HoldMarkerTime, MoveReplyLost_TimeIsOfTheGrant) {
   lock_.world().lose_reply(0, Kind::transaction);
   release(holder);
   run_for(1s);
-  const auto time = now_ms();
-  lock_.world().reconnect(0);
-  run();
-  ASSERT_TRUE(is_granted(call));
-  run_for(kLongHold);
-  EXPECT_EQ(marker().since_ms, time);
-  release(call);
-  expect_rest();
+  expect_marked_with_time_of_grant(call);
 }
 
 // ---- a downgrade -------------------------------------------------------------------------------
@@ -309,9 +300,7 @@ using HoldMarkerSameName = WithMarkers<SameNameTest>;
 // The create of the marker finds another contender's znode of the expected name.
 TEST_F(HoldMarkerSameName, PathRecreated_MarkerIsDeleted) {
   const auto old = marking();
-  remove_path();
-  const auto other = lock_.acquire(1);
-  run_only(1, [&] { return is_granted(other); });
+  const auto other = granted_in_later_path(1);
   ASSERT_EQ(lock_.call(other).node, lock_.call(old).node);
   client(0).mend();
   run_only(0, [&] { return !lock_.hold_markers().empty(); });

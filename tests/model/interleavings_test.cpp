@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <set>
 #include <string>
 #include <utility>
@@ -277,14 +278,6 @@ class Explorer {
   std::string failure_;
 };
 
-void explore(int faults, const Scenario& scenario, std::uint64_t least_runs) {
-  Explorer explorer(faults, scenario);
-  explorer.explore();
-  EXPECT_EQ(explorer.failure(), "");
-  ::testing::Test::RecordProperty("runs", std::to_string(explorer.runs()));
-  EXPECT_GT(explorer.runs(), least_runs);
-}
-
 /// The first contender writes and, nested, reads.
 Scenario reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay = {}) {
   const Owner owner = Owner::unique();
@@ -293,108 +286,70 @@ Scenario reads_on(LockWorld::Request other, std::chrono::milliseconds lock_delay
   return {{std::move(writer), std::move(other)}, LockWorld::to_read(owner)};
 }
 
-// The first delay exceeds the rest of the run. The second delay is short.
-Scenario with_delays() {
-  return {{LockWorld::Request{.lock_delay = 4s}, LockWorld::Request{.lock_delay = 1s}}};
-}
-
-TEST(Interleavings, TwoContenders_SucceedWithoutFaults) {
-  explore(0, {}, 50);
-}
-
-TEST(Interleavings, TwoContenders_SurviveOneFault) {
-  explore(1, {}, 1000);
-}
-
-TEST(Interleavings, WriterAndReader_SurviveOneFault) {
-  explore(1, {{LockWorld::to_write(), LockWorld::to_read()}}, 1000);
-}
-
-TEST(Interleavings, DowngradeBesideReader_SurvivesOneFault) {
-  explore(1, reads_on(LockWorld::to_read()), 1000);
-}
-
-TEST(Interleavings, DowngradeBesideWriter_SucceedsWithoutFaults) {
-  explore(0, reads_on(LockWorld::to_write()), 50);
-}
-
-TEST(Interleavings, TwoReaders_SurviveOneFault) {
-  explore(1, {{LockWorld::to_read(), LockWorld::to_read()}}, 1000);
-}
-
-TEST(Interleavings, TwoOfThreePermits_SurviveOneFault) {
-  explore(1, {{LockWorld::permits(2, 3), LockWorld::permits(2, 3)}}, 1000);
-}
-
-TEST(Interleavings, LockDelay_SurvivesOneFault) {
-  explore(1, with_delays(), 1000);
-}
-
-TEST(Interleavings, LockDelayOfWriterBesideReader_SurvivesOneFault) {
-  auto writer = LockWorld::to_write();
-  writer.lock_delay = 2s;
-  explore(1, {{writer, LockWorld::to_read()}}, 1000);
-}
-
-TEST(Interleavings, LockDelayOfDowngradeBesideReader_SurvivesOneFault) {
-  explore(1, reads_on(LockWorld::to_read(), 2s), 1000);
-}
-
 /// Two contenders of one client share a znode; the third is outside.
-Scenario sharing(core::CohortPolicy terms) {
+Scenario sharing(core::CohortPolicy terms, bool is_long_held = false) {
   const LockWorld::Request one{.local = terms};
   LockWorld::Request other = one;
   other.owner = Owner::unique();
-  return {.of = {one, LockWorld::Request{}}, .beside = other};
+  return {.of = {one, LockWorld::Request{}}, .beside = other, .is_long_held = is_long_held};
 }
 
-TEST(Interleavings, Cohort_SucceedsWithoutFaults) {
-  explore(0, sharing({.batch = 2}), 50);
+LockWorld::Request delayed(std::chrono::milliseconds lock_delay, LockWorld::Request request = {}) {
+  request.lock_delay = lock_delay;
+  return request;
 }
 
-TEST(Interleavings, Cohort_SurvivesOneFault) {
-  explore(1, sharing({.batch = 2}), 1000);
-}
+/// A case: its name, how many faults happen on a path, and the scenario.
+struct Case {
+  const char* name;
+  int faults;
+  Scenario scenario;
 
-TEST(Interleavings, LockKeptIdle_SurvivesOneFault) {
-  explore(1, sharing({.keep_idle_for = 1s}), 1000);
-}
-
-TEST(Interleavings, CohortKeptIdle_SurvivesOneFault) {
-  explore(1, sharing({.batch = 2, .keep_idle_for = 1s}), 1000);
-}
-
-TEST(Interleavings, TwoAtGate_SurviveOneFault) {
-  explore(1, {{LockWorld::at_gate(2), LockWorld::at_gate(9)}}, 1000);
-}
-
-TEST(Interleavings, GateAndPlainContender_SurviveOneFault) {
-  explore(1, {{LockWorld::at_gate(5), LockWorld::Request{}}}, 1000);
-}
-
-TEST(Interleavings, CreatesOneByOne_SurviveOneFault) {
-  explore(1,
-          {.of = {LockWorld::Request{}, LockWorld::Request{}},
-           .beside = LockWorld::Request{},
-           .creates_at_once = 1},
-          1000);
-}
-
-TEST(Interleavings, LongHold_SurvivesOneFault) {
-  explore(1, {.is_long_held = true}, 1000);
-}
-
-TEST(Interleavings, LongHoldOfCohort_SurvivesOneFault) {
-  auto scenario = sharing({.batch = 2});
-  scenario.is_long_held = true;
-  explore(1, scenario, 1000);
-}
-
-TEST(Interleavings, TwoContenders_SurviveTwoFaults) {
-  explore(2, {}, 10'000);
-}
+  friend std::ostream& operator<<(std::ostream& out, const Case& each) { return out << each.name; }
+};
 
 // With a delay or a downgrade, two faults take more than minutes.
+const std::vector<Case>& cases() {
+  using World = LockWorld;
+  static const std::vector<Case> kCases = {
+      {"TwoContenders_NoFault", 0, {}},
+      {"TwoContenders_OneFault", 1, {}},
+      {"TwoContenders_TwoFaults", 2, {}},
+      {"WriterAndReader", 1, {{World::to_write(), World::to_read()}}},
+      {"DowngradeBesideReader", 1, reads_on(World::to_read())},
+      {"DowngradeBesideWriter_NoFault", 0, reads_on(World::to_write())},
+      {"TwoReaders", 1, {{World::to_read(), World::to_read()}}},
+      {"TwoOfThreePermits", 1, {{World::permits(2, 3), World::permits(2, 3)}}},
+      // The first delay exceeds the rest of the run. The second delay is short.
+      {"LockDelay", 1, {{delayed(4s), delayed(1s)}}},
+      {"LockDelayOfWriterBesideReader", 1, {{delayed(2s, World::to_write()), World::to_read()}}},
+      {"LockDelayOfDowngradeBesideReader", 1, reads_on(World::to_read(), 2s)},
+      {"Cohort_NoFault", 0, sharing({.batch = 2})},
+      {"Cohort_OneFault", 1, sharing({.batch = 2})},
+      {"LockKeptIdle", 1, sharing({.keep_idle_for = 1s})},
+      {"CohortKeptIdle", 1, sharing({.batch = 2, .keep_idle_for = 1s})},
+      {"TwoAtGate", 1, {{World::at_gate(2), World::at_gate(9)}}},
+      {"GateAndPlainContender", 1, {{World::at_gate(5), World::Request{}}}},
+      {"CreatesOneByOne", 1, {.beside = World::Request{}, .creates_at_once = 1}},
+      {"LongHold", 1, {.is_long_held = true}},
+      {"LongHoldOfCohort", 1, sharing({.batch = 2}, true)}};
+  return kCases;
+}
+
+class Interleavings : public ::testing::TestWithParam<Case> {};
+
+INSTANTIATE_TEST_SUITE_P(, Interleavings, ::testing::ValuesIn(cases()),
+                         [](const auto& each) { return each.param.name; });
+
+TEST_P(Interleavings, InvariantsHold) {
+  const auto& [name, faults, scenario] = GetParam();
+  constexpr std::array<std::uint64_t, 3> kLeastRuns{50, 1'000, 10'000};
+  Explorer explorer(faults, scenario);
+  explorer.explore();
+  EXPECT_EQ(explorer.failure(), "");
+  RecordProperty("runs", std::to_string(explorer.runs()));
+  EXPECT_GT(explorer.runs(), kLeastRuns.at(static_cast<std::size_t>(faults)));
+}
 
 }  // namespace
 }  // namespace zklock::model

@@ -22,7 +22,7 @@ class LateCreate : public PathLockTest {
     PathLockTest::SetUp();
     lock_.use(0);
   }
-  void end() {
+  void TearDown() override {
     lock_.end_use(0);
     expect_rest();
   }
@@ -86,7 +86,6 @@ TEST_F(LateCreate, OfEachKind_DeletedForWaiterBehind) {
                             core::QueueRule::writer().prefix());
   expect_deleted_for_waiter(LockWorld::permits(1, 1), LockWorld::permits(1, 1),
                             LockWorld::permits(1, 1).rule.prefix());
-  end();
 }
 
 TEST_F(LateCreate, ZnodeOfOtherAttempt_IsNotDeleted) {
@@ -97,14 +96,12 @@ TEST_F(LateCreate, ZnodeOfOtherAttempt_IsNotDeleted) {
   const auto name =
       ensemble().create_sequential(LockWorld::kPath, "lock-", "a user's", client(0).session());
   expect_kept(child(*name));
-  end();
 }
 
 TEST_F(LateCreate, ZnodeOfOtherSession_IsNotDeleted) {
   release(granted_by_second_attempt());
   expect_kept(created_late(lost_, client(1).session()));
   expect_kept(created_late(lost_, {}));
-  end();
 }
 
 TEST_F(LateCreate, ReplyLost_ZnodeOfContenderIsNotDeleted) {
@@ -120,7 +117,6 @@ TEST_F(LateCreate, ReplyLost_ZnodeOfContenderIsNotDeleted) {
   release(holder);
   EXPECT_TRUE(is_granted(next));
   release(next);
-  end();
 }
 
 TEST_F(LateCreate, NoContenderOfClient_IsDeleted) {
@@ -132,7 +128,6 @@ TEST_F(LateCreate, NoContenderOfClient_IsDeleted) {
   EXPECT_EQ(ensemble().find(late), nullptr);
   EXPECT_TRUE(is_granted(other));
   release(other);
-  expect_rest();
 }
 
 TEST_F(LateCreate, ReplyToQueryLost_IsDeleted) {
@@ -152,7 +147,6 @@ TEST_F(LateCreate, ReplyToQueryLost_IsDeleted) {
     EXPECT_TRUE(is_granted(other));
     release(other);
   }
-  end();
 }
 
 TEST_F(LateCreate, CreatedAfterFirstQuery_IsDeleted) {
@@ -161,7 +155,6 @@ TEST_F(LateCreate, CreatedAfterFirstQuery_IsDeleted) {
   const auto late = created_late(lost_, client(0).session());
   run_for(timeout() / 2);
   EXPECT_EQ(ensemble().find(late), nullptr);
-  end();
 }
 
 TEST_F(LateCreate, SessionEnds_QueriesEnd) {
@@ -174,7 +167,6 @@ TEST_F(LateCreate, SessionEnds_QueriesEnd) {
   run_for(2 * timeout());
   EXPECT_LE(looks(), 1U) << "its reply says that the session has ended";
   release(holder);
-  end();
 }
 
 TEST_F(LateCreate, AbandonedCreate_TwoQueriesWithoutOwnZnodes) {
@@ -188,7 +180,6 @@ TEST_F(LateCreate, AbandonedCreate_TwoQueriesWithoutOwnZnodes) {
   release(holder);
   release(next);
   release(other);
-  end();
 }
 
 TEST_F(LateCreate, ManyAbandonedCreates_ShareQueries) {
@@ -200,7 +191,6 @@ TEST_F(LateCreate, ManyAbandonedCreates_ShareQueries) {
   reset_counts();
   run_for(3 * timeout());
   EXPECT_LE(looks(), 3U);
-  end();
 }
 
 }  // namespace

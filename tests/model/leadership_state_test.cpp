@@ -71,14 +71,6 @@ TEST_F(LeadershipStateTest, Listener_SendsOneListAndNoneAtGrant) {
   expect_rest();
 }
 
-TEST_F(LeadershipStateTest, ListenerOnFreeLock_SendsNoExtraRequest) {
-  const auto call = granted(0, {.listener = listener(0)});
-  EXPECT_EQ(client(0).requests(), 2U);
-  lock_.release(call);
-  run();
-  EXPECT_EQ(events_, (Events{"acquired", "released"}));
-}
-
 TEST_F(LeadershipStateTest, MaximumHoldTime_ExpiresExactlyAndHandsOff) {
   const auto first = granted(0, {.limit = {.longest = 8s, .notice = 3s}, .listener = listener(0)});
   const auto second = waiting(1);
@@ -167,14 +159,6 @@ TEST_F(LeadershipStateTest, Renewed_HoldTimeStartsAgain) {
   EXPECT_EQ(state(call), HoldState::lost);
   lock_.release(call);
   expect_rest();
-}
-
-TEST_F(LeadershipStateTest, MaximumHoldTime_LimitsValidUntil) {
-  const auto start = lock_.world().now();
-  const auto call = granted(0, {.limit = {.longest = 8s}});
-  run_for(7s);
-  EXPECT_EQ(lock_.call(call).hold.valid_until(), start + 8s);
-  lock_.release(call);
 }
 
 TEST_F(LeadershipStateTest, AfterPause_FirstStateQueryReportsLost) {

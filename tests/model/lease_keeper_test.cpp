@@ -181,20 +181,6 @@ TEST_F(Keeper, FirstAfterShortWait_NoRequest) {
   expect_rest();
 }
 
-// The lease counts from the shortest timeout of the session.
-TEST_F(Keeper, ReconnectWithMuchLongerTimeout_IsGranted) {
-  run_for(kT);
-  client(0).options().session_timeout = 8 * kT;
-  world().disconnect(0);
-  world().reconnect(0);
-  run_for(kT);
-  const auto call = granted(0);
-  run_for(16 * kT);
-  EXPECT_TRUE(is_held(call));
-  release(call);
-  expect_rest();
-}
-
 TEST_F(Keeper, FreeLockAfterIdleTime_IsGrantedAtOnce) {
   for (Duration rest = 5 * kT; rest < 5 * kT + kT / 2; rest += kT / 20) {
     run_for(rest);

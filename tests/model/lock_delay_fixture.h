@@ -27,11 +27,12 @@ class LockDelay : public PathLockTest {
     return request;
   }
   Instant now() { return lock_.world().now(); }
-  std::size_t markers() {
-    std::size_t count = 0;
-    for (const auto& name : lock_.nodes()) count += core::DelayMarker::parse(name) ? 1U : 0U;
-    return count;
+  std::vector<std::string> marker_nodes() {
+    auto names = lock_.nodes();
+    std::erase_if(names, [](const auto& name) { return !core::DelayMarker::parse(name); });
+    return names;
   }
+  std::size_t markers() { return marker_nodes().size(); }
   /// Ends the session of the client, which holds the lock.
   void lose(std::size_t client) {
     lock_.world().expire(client);

@@ -69,9 +69,7 @@ TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
       case Trouble::reply_lost: lock_.world().lose_reply(0, Kind::transaction); break;
       case Trouble::request_lost: lock_.world().lose_request(0, Kind::transaction); break;
       case Trouble::marker_deleted:
-        for (const auto& name : lock_.nodes()) {
-          if (core::DelayMarker::parse(name)) ensemble().remove(child(name));
-        }
+        ASSERT_EQ(ensemble().remove(child(marker_nodes().at(0))), Status::ok);
         break;
       case Trouble::refused: client(0).fail_next(Kind::transaction, Status::no_auth); break;
     }
@@ -134,10 +132,7 @@ TEST_F(LockDelayKinds, ContenderAtGate_DoesNotWaitForDelay) {
 
 TEST_F(LockDelayKinds, MarkerCannotBeDeleted_ReleaseDeletesZnode) {
   const auto holder = granted(0, delayed());
-  std::string marker;
-  for (const auto& name : lock_.nodes()) {
-    if (core::DelayMarker::parse(name)) marker = child(name);
-  }
+  const std::string marker = child(marker_nodes().at(0));
   ASSERT_EQ(ensemble().create(marker + "/somebody's"), Status::ok);
   release(holder);
   EXPECT_EQ(lock_.nodes().size(), 1U);
@@ -158,10 +153,7 @@ TEST_F(LockDelayKinds, ZnodeDeletedByHand_ReleaseDeletesMarker) {
 TEST_F(LockDelayKinds, PathRecreated_LeavesMarkerOfOtherHolder) {
   const auto holder = granted(0, delayed());
   const std::string node = lock_.call(holder).node;
-  for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(child(name)), Status::ok);
-  }
-  ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  remove_path();
   // The numbers restart. A znode gets the old name before the holder learns of its loss.
   ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
   const auto before = lock_.acquire(1);
@@ -189,10 +181,7 @@ TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   while (lock_.nodes().size() > 1) lock_.world().run({Step::Kind::serve, 0});
   while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
   ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is in flight";
-  for (const auto& name : lock_.nodes()) {
-    ASSERT_EQ(ensemble().remove(child(name)), Status::ok);
-  }
-  ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  remove_path();
   ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
   std::vector<std::string> strangers;
   for (int i = 0; i < 3; ++i) {

@@ -371,4 +371,14 @@ std::string LockWorld::violation_at_rest() {
   return {};
 }
 
+std::shared_ptr<detail::PendingAcquire> acquire_path(
+    const std::shared_ptr<detail::PathLock>& path_lock,
+    std::function<void(const detail::AcquireOutcome&)> done) {
+  return detail::PendingAcquire::start(path_lock,
+                                       {.owner = Owner::unique(),
+                                        .time_limit = detail::TimeLimit::endless(),
+                                        .done = std::move(done)},
+                                       {});
+}
+
 }  // namespace zklock::model

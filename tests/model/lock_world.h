@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,6 +68,8 @@ class LockWorld {
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
                      std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce,
                      std::optional<LogTarget> log = {});
+  LockWorld(std::size_t clients, LogTarget log)
+      : LockWorld(clients, {}, true, detail::ClientCore::kMostCreatesAtOnce, std::move(log)) {}
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;
@@ -162,5 +165,10 @@ class LockWorld {
   FencingToken last_exclusive_token_;  ///< the latest exclusive grant's token
   std::string violation_;
 };
+
+/// Starts an acquire of an owner of its own, with no deadline.
+std::shared_ptr<detail::PendingAcquire> acquire_path(
+    const std::shared_ptr<detail::PathLock>& path_lock,
+    std::function<void(const detail::AcquireOutcome&)> done);
 
 }  // namespace zklock::model

@@ -47,16 +47,12 @@ class LimitedLogTest : public ::testing::Test {
 
   Lines lines_;
   std::function<void()> on_line_;
-  LockWorld lock_{1,
-                  {},
-                  true,
-                  detail::ClientCore::kMostCreatesAtOnce,
-                  LockWorld::LogTarget{.sink =
-                                           [this](LogLevel, std::string_view line) {
-                                             lines_.emplace_back(line);
-                                             if (on_line_) on_line_();
-                                           },
-                                       .level = LogLevel::debug}};
+  LockWorld lock_{1, LockWorld::LogTarget{.sink =
+                                              [this](LogLevel, std::string_view line) {
+                                                lines_.emplace_back(line);
+                                                if (on_line_) on_line_();
+                                              },
+                                          .level = LogLevel::debug}};
 };
 
 TEST_F(LimitedLogTest, TenThousandLosses_WriteElevenLines) {
@@ -179,9 +175,6 @@ class Logger : public ::testing::Test {
 
   const std::shared_ptr<CallingSink> sink_ = std::make_shared<CallingSink>();
   LockWorld lock_{1,
-                  {},
-                  true,
-                  detail::ClientCore::kMostCreatesAtOnce,
                   LockWorld::LogTarget{.logger = std::make_shared<spdlog::logger>("test", sink_)}};
 };
 

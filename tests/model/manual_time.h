@@ -54,7 +54,6 @@ class NoThreads final : public client::Dispatcher {
 };
 
 /// Returns a client with these two ports. Its dispatchers accept no task.
-/// Returns a client with these two ports. Its dispatchers accept no task.
 inline std::unique_ptr<Client> make_client(std::shared_ptr<client::Coordinator> servers,
                                            std::shared_ptr<ManualTime> time) {
   return detail::ClientFactory::make(

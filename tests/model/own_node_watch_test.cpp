@@ -85,12 +85,7 @@ class OwnNodeWithoutAnnouncement : public SameNameTest {
 TEST_F(OwnNodeWithoutAnnouncement, StaleReadAfterReconnect_OtherZnodeIsSpared) {
   for (int replies = 0; replies < 8; ++replies) {
     std::shared_ptr<detail::Contender> old;
-    detail::PendingAcquire::start(
-        lock_.path_lock(0),
-        {.owner = Owner::unique(),
-         .time_limit = detail::TimeLimit::endless(),
-         .done = [&](const detail::AcquireOutcome& outcome) { old = outcome.contender; }},
-        {});
+    acquire_path(lock_.path_lock(0), [&](const auto& outcome) { old = outcome.contender; });
     run();
     ASSERT_TRUE(old);
     Hold hold = old->make_hold(core::CountKind::hold);
@@ -98,9 +93,7 @@ TEST_F(OwnNodeWithoutAnnouncement, StaleReadAfterReconnect_OtherZnodeIsSpared) {
     client(0).lag();
     lock_.world().disconnect(0);
     run();
-    remove_path();
-    const auto other = lock_.acquire(1);
-    run_only(1, [&] { return lock_.call(other).granted(); });
+    const auto other = granted_in_later_path(1);
     ASSERT_EQ(lock_.nodes(), nodes);
     old->watch_node();
     lock_.world().reconnect(0);

@@ -64,19 +64,6 @@ TEST_F(PathLockCountTest, PermitsFree_CostsThreeRequests) {
   expect_rest();
 }
 
-TEST_F(PathLockCountTest, RaceForCount_LoserUsesCountOfWinner) {
-  const auto a = lock_.acquire(0, permits(2, 2));
-  const auto b = lock_.acquire(1, permits(2, 7));
-  run();
-  const bool sevens = count() == "7";
-  EXPECT_TRUE(sevens || count() == "2");
-  EXPECT_EQ(is_granted(a) && is_granted(b), sevens);
-  lock_.cancel(b);
-  release(a);
-  release(b);
-  expect_rest();
-}
-
 // ---- changes ------------------------------------------------------------------------------------
 
 // The count changes between the list and the read of the count, at each step.

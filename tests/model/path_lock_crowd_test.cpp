@@ -63,15 +63,6 @@ TEST_F(PathLockCrowd, QueueFoundEmpty_CountsNextTime) {
   expect_rest();
 }
 
-TEST_F(PathLockCrowd, WaiterUnlikely_ReleaseIsNotAnnounced) {
-  const auto call = granted_after(100ms, 1);
-  reset_counts();
-  lock_.release(call);
-  EXPECT_EQ(client(1).requests(Kind::remove), 1U);
-  EXPECT_EQ(client(1).requests(), 1U);
-  expect_rest();
-}
-
 TEST_F(PathLockCrowd, NotAnnounced_WaiterListsAndIsGranted) {
   const auto call = granted_after(100ms, 1);
   const auto next = waiting(0);
@@ -133,4 +124,5 @@ TEST_F(PathLockCrowd, ManyWaiters_SpreadTheirOwnZnodeWatches) {
 }
 
 }  // namespace
+
 }  // namespace zklock::model

@@ -95,6 +95,16 @@ class PathLockTest : public ::testing::Test {
   static std::string child(const std::string& name) {
     return std::string(LockWorld::kPath) + "/" + name;
   }
+  /// Deletes the path, as ZooKeeper does with an empty container, or as an operator does. No event
+  /// is delivered before the next run().
+  void remove_path() {
+    for (const auto& names : {lock_.nodes(), lock_.hold_markers()}) {
+      for (const std::string& node : names) {
+        ASSERT_EQ(ensemble().remove(child(node)), Status::ok);
+      }
+    }
+    ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  }
   /// Creates a release request for the first contender, as another program would.
   void request_release(std::string_view data) {
     run_for(2s);  // shorter holds do not watch for a request

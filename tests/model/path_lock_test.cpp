@@ -71,30 +71,6 @@ TEST_F(PathLockTest, ClientClosed_NewObjectIsRefused) {
   }
 }
 
-// Another thread destroys the last lock object and closes the client before lock() returns.
-TEST_F(PathLockTest, GrantReturnedAfterClose_IsNotRetained) {
-  lock_.use(0);
-  const auto path_lock = lock_.path_lock(0);
-  std::shared_ptr<detail::Contender> granted;
-  detail::PendingAcquire::start(
-      path_lock,
-      {.owner = Owner::this_thread(),
-       .time_limit = detail::TimeLimit::endless(),
-       .kind = core::CountKind::lock,
-       .reentrant_thread = detail::ReentryCounter::this_thread(),
-       .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
-      {});
-  run();
-  ASSERT_TRUE(granted);
-  EXPECT_TRUE(path_lock->lock_nested());
-  lock_.end_use(0);
-  lock_.core(0).close();
-  lock_.world().run_all();
-  const std::weak_ptr<detail::Contender> left = granted;
-  granted.reset();
-  EXPECT_TRUE(left.expired());
-}
-
 // By its number, a thread knows whether it holds the lock.
 TEST(ReentryCounter, EachThread_HasItsNumber) {
   const auto number = detail::ReentryCounter::this_thread();
@@ -111,22 +87,34 @@ class ReentrantLock : public PathLockTest {
     PathLockTest::SetUp();
     lock_.use(0);
   }
-  /// Acquires the lock for this thread.
-  void lock() {
-    bool is_granted = false;
+  /// Acquires the lock for this thread. Returns its contender.
+  std::shared_ptr<detail::Contender> lock() {
+    std::shared_ptr<detail::Contender> granted;
     detail::PendingAcquire::start(
         lock_.path_lock(0),
         {.owner = Owner::this_thread(),
          .time_limit = detail::TimeLimit::endless(),
          .kind = core::CountKind::lock,
          .reentrant_thread = detail::ReentryCounter::this_thread(),
-         .done =
-             [&](const detail::AcquireOutcome& outcome) { is_granted = bool{outcome.contender}; }},
+         .done = [&](const detail::AcquireOutcome& outcome) { granted = outcome.contender; }},
         {});
     run();
-    ASSERT_TRUE(is_granted);
+    EXPECT_TRUE(granted);
+    return granted;
   }
 };
+
+// Another thread destroys the last lock object and closes the client before lock() returns.
+TEST_F(ReentrantLock, GrantReturnedAfterClose_IsNotRetained) {
+  auto granted = lock();
+  EXPECT_TRUE(lock_.path_lock(0)->lock_nested());
+  lock_.end_use(0);
+  lock_.core(0).close();
+  lock_.world().run_all();
+  const std::weak_ptr<detail::Contender> left = granted;
+  granted.reset();
+  EXPECT_TRUE(left.expired());
+}
 
 // A nested acquire that was not counted by the thread alone leaves the count as it is.
 TEST_F(ReentrantLock, AcquiredAgain_RetainsTheCount) {
@@ -213,10 +201,7 @@ bool destroyed_while_closing(LockWorld& lock) {
   for (int i = 0; i < 16; ++i) {
     const std::string path = "/locks/other-" + std::to_string(i);
     others.push_back(lock.path_lock(0, path.c_str()));
-    detail::PendingAcquire::start(
-        others.back(),
-        {.owner = Owner::unique(), .time_limit = detail::TimeLimit::endless(), .done = destroy},
-        {});
+    acquire_path(others.back(), destroy);
   }
   lock.core(0).close();
   lock.world().run_all();
@@ -263,40 +248,31 @@ TEST_F(PathLockTest, LongDeadline_OutlastsConnectionTimeout) {
   expect_rest();
 }
 
-// Calls of one owner share a znode, and each has its own deadline.
-TEST_F(PathLockTest, CallsOfOneOwner_EndAtTheirOwnDeadlines) {
-  lock_.world().disconnect(0);
-  run();
-  const Owner owner = Owner::unique();
-  const auto without = lock_.acquire(0, {.owner = owner});
-  const auto with_deadline = lock_.acquire(0, {.owner = owner, .timeout = 2min});
-  run_for(client(0).options().connection_timeout + 1s);
-  EXPECT_EQ(error(without), Errc::not_connected);
-  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-  lock_.world().reconnect(0);
-  run_for(client(0).options().session_timeout);
-  ASSERT_TRUE(is_granted(with_deadline));
-  lock_.release(with_deadline);
-  expect_rest();
-}
-
-// Contenders of one client can share a znode, and each has its own deadline.
-TEST_F(PathLockTest, ContendersOfOneZnode_EndAtTheirOwnDeadlines) {
-  lock_.world().disconnect(0);
-  run();
-  const core::CohortPolicy shared{.batch = 8};
-  const auto first = lock_.acquire(0, {.local = shared});
-  const auto with_deadline = lock_.acquire(0, {.timeout = 2min, .local = shared});
-  const auto last = lock_.acquire(0, {.local = shared});
-  run_for(client(0).options().connection_timeout + 1s);
-  EXPECT_EQ(error(first), Errc::not_connected);
-  EXPECT_EQ(error(last), Errc::not_connected);
-  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-  lock_.world().reconnect(0);
-  run_for(client(0).options().session_timeout);
-  ASSERT_TRUE(is_granted(with_deadline));
-  lock_.release(with_deadline);
-  expect_rest();
+// Calls of one owner, and contenders of one cohort, share a znode. Each has its own deadline.
+TEST_F(PathLockTest, CallsOfOneZnode_EndAtTheirOwnDeadlines) {
+  for (const bool one_owner : {true, false}) {
+    SCOPED_TRACE(one_owner);
+    lock_.world().disconnect(0);
+    run();
+    const Owner owner = Owner::unique();
+    const auto request = [&](std::optional<Duration> timeout = std::nullopt) {
+      LockWorld::Request each{.timeout = timeout};
+      one_owner ? void(each.owner = owner) : void(each.local.batch = 8);
+      return each;
+    };
+    const auto first = lock_.acquire(0, request());
+    const auto with_deadline = lock_.acquire(0, request(2min));
+    const auto last = lock_.acquire(0, request());
+    run_for(client(0).options().connection_timeout + 1s);
+    EXPECT_EQ(error(first), Errc::not_connected);
+    EXPECT_EQ(error(last), Errc::not_connected);
+    EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+    lock_.world().reconnect(0);
+    run_for(client(0).options().session_timeout);
+    ASSERT_TRUE(is_granted(with_deadline));
+    lock_.release(with_deadline);
+    expect_rest();
+  }
 }
 
 }  // namespace

@@ -40,11 +40,9 @@ class Recorder : public client::SessionObserver {
   }
 
   RequestId send(const std::string& label, Operation operation, SessionId session = {}) {
-    ++sent_;
     return coordinator().submit({std::move(operation), session}, [this, label](Reply reply) {
       log.emplace_back(label + ": " + std::string(to_string(reply.status)));
       replies[label] = std::move(reply);
-      ++answered_;
     });
   }
   RequestId create(const std::string& label, const std::string& parent = "/p",
@@ -59,9 +57,6 @@ class Recorder : public client::SessionObserver {
       log.emplace_back(label + " " + to_string(event));
     };
   }
-  /// Returns the number of submitted requests without a reply. A second reply to a request counts,
-  /// too.
-  std::ptrdiff_t open_requests() const { return sent_ - answered_; }
   std::vector<std::string> take_log() { return std::exchange(log, {}); }
 
   void on_connected(const client::SessionInfo& info) override {
@@ -86,8 +81,6 @@ class Recorder : public client::SessionObserver {
  private:
   World& world_;
   std::size_t c_;
-  std::ptrdiff_t sent_ = 0;
-  std::ptrdiff_t answered_ = 0;
 };
 
 using Log = std::vector<std::string>;

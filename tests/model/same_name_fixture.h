@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include "tests/model/path_lock_fixture.h"
 
@@ -14,15 +13,12 @@ class SameNameTest : public PathLockTest {
   explicit SameNameTest(bool announces = true)
       : PathLockTest(detail::ClientCore::kMostCreatesAtOnce, announces) {}
 
-  /// Deletes the path, as ZooKeeper does with an empty container, or as an operator does. No event
-  /// is delivered before the next run().
-  void remove_path() {
-    for (const auto& names : {lock_.nodes(), lock_.hold_markers()}) {
-      for (const std::string& node : names) {
-        ASSERT_EQ(ensemble().remove(child(node)), Status::ok);
-      }
-    }
-    ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
+  /// Returns a grant in the recreated path. The other clients receive no event meanwhile.
+  std::size_t granted_in_later_path(std::size_t c, const LockWorld::Request& request = {}) {
+    remove_path();
+    const auto call = lock_.acquire(c, request);
+    run_only(c, [&] { return is_granted(call); });
+    return call;
   }
   void reconnect(std::size_t c) {
     lock_.world().reconnect(c);

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -214,24 +213,19 @@ class ManyPaths : public SequenceHintTest {
     SequenceHintTest::TearDown();
   }
   /// Acquires and releases the lock of another path.
-  void cycle_other(detail::PathLock& other) {
-    detail::AcquireRequest wanted{.owner = Owner::unique(),
-                                  .time_limit = detail::TimeLimit::endless()};
-    Hold hold;
-    wanted.done = [&](const detail::AcquireOutcome& outcome) {
-      ASSERT_TRUE(outcome.contender);
-      hold = outcome.contender->make_hold(core::CountKind::hold);
-    };
-    detail::PendingAcquire::start(other.shared_from_this(), std::move(wanted), {});
+  void cycle_other(const std::shared_ptr<detail::PathLock>& other) {
+    bool is_granted = false;
+    acquire_path(other, [&](const auto& outcome) {
+      is_granted = outcome.contender != nullptr;
+      if (is_granted) outcome.contender->release(core::CountKind::hold);
+    });
     run();
-    ASSERT_TRUE(hold);
-    hold.release();
-    run();
+    ASSERT_TRUE(is_granted);
   }
   void watch_another(const std::string& path) {
     const auto& other = others_.emplace_back(lock_.path_lock(0, path.c_str()));
     other->attach();
-    for (int i = 0; i < 2; ++i) cycle_other(*other);
+    for (int i = 0; i < 2; ++i) cycle_other(other);
     expect_existing_paths(0);
   }
   /// Detaches the last object of one of the other paths.

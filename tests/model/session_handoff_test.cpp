@@ -148,18 +148,12 @@ TEST_F(SessionHandoffTest, ManyImmediateReleases_GrantInLoop) {
   const auto holder = granted(0);
   std::size_t grants = 0;
   for (std::size_t i = 0; i < kCrowd; ++i) {
-    detail::PendingAcquire::start(lock_.path_lock(0),
-                                  {.owner = Owner::unique(),
-                                   .time_limit = detail::TimeLimit::endless(),
-                                   .done =
-                                       [&](const detail::AcquireOutcome& outcome) {
-                                         ASSERT_TRUE(outcome.contender);
-                                         const Hold hold =
-                                             outcome.contender->make_hold(core::CountKind::hold);
-                                         EXPECT_EQ(hold.state(), HoldState::held);
-                                         ++grants;
-                                       }},
-                                  {});
+    acquire_path(lock_.path_lock(0), [&](const auto& outcome) {
+      ASSERT_TRUE(outcome.contender);
+      const Hold hold = outcome.contender->make_hold(core::CountKind::hold);
+      EXPECT_EQ(hold.state(), HoldState::held);
+      ++grants;
+    });
   }
   run();
   ASSERT_EQ(lock_.nodes().size(), kCrowd + 1);
@@ -285,12 +279,7 @@ TEST_F(SessionHandoffTest, TransactionOutcomeUnknown_NextWaits) {
 TEST_F(SessionHandoffTest, OtherZnodeToDelete_NextWaits) {
   ASSERT_EQ(ensemble().create("/with"), Status::ok);
   std::shared_ptr<detail::Contender> holder;
-  detail::PendingAcquire::start(
-      lock_.path_lock(0),
-      {.owner = Owner::unique(),
-       .time_limit = detail::TimeLimit::endless(),
-       .done = [&](const detail::AcquireOutcome& outcome) { holder = outcome.contender; }},
-      {});
+  acquire_path(lock_.path_lock(0), [&](const auto& outcome) { holder = outcome.contender; });
   run();
   ASSERT_TRUE(holder);
   Hold hold = holder->make_hold(core::CountKind::hold);

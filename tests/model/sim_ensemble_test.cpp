@@ -79,32 +79,6 @@ TEST(SimClock, ProcessHeld_TimersAreOverdueAfterwards) {
   EXPECT_EQ(ran, "sp");
 }
 
-TEST_F(SimEnsembleTest, ParentDeletedOrRestart_TokensStillIncrease) {
-  const Reply first = create();
-  ensemble.remove("/p/" + first.name);
-  EXPECT_EQ(ensemble.reap_containers(), 1u);
-  EXPECT_EQ(create().status, Status::no_node);
-  EXPECT_EQ(ensemble.apply(session, CreateParents{"/p"}).status, Status::ok);
-  const Reply second = create();
-  EXPECT_EQ(second.name, first.name);
-  EXPECT_GT(second.token, first.token);
-  ensemble.restart();
-  EXPECT_GT(create().token, second.token);
-  EXPECT_EQ(ensemble.apply(session, Get{"/p/" + second.name}).token, second.token);
-}
-
-TEST_F(SimEnsembleTest, MissingParents_AreCreatedAsContainers) {
-  EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
-  EXPECT_EQ(ensemble.apply(session, CreateParents{"/a/b/c"}).status, Status::ok);
-  EXPECT_TRUE(ensemble.find("/a/b")->container);
-  create("/a/b/c");
-  EXPECT_EQ(ensemble.reap_containers(), 0u);  // one is in use; "/p" never had children
-  ensemble.end_session(session);
-  EXPECT_EQ(ensemble.reap_containers(), 3u);
-  EXPECT_EQ(ensemble.find("/a"), nullptr);
-  EXPECT_NE(ensemble.find("/p"), nullptr);
-}
-
 TEST_F(SimEnsembleTest, SessionNotTouchedForTimeout_Expires) {
   const Instant start = clock.now();
   create();

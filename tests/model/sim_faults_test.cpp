@@ -71,38 +71,6 @@ TEST_F(SimFaultsTest, LateCreate_ArrivesOnlyBeforeSessionMoves) {
                              "too late: outcome unknown", "connected"}));
 }
 
-TEST_F(SimFaultsTest, LateCreateOfEndedSession_IsRejected) {
-  client.create("late");
-  world.disconnect(0, OnTheWay::linger);
-  world.expire(0);
-  world.run_all();
-  EXPECT_EQ(children(), 0u);
-}
-
-TEST_F(SimFaultsTest, Reconnected_WatchesReportMissedEvents) {
-  for (const char* path : {"/p/deleted", "/p/announced", "/p/changed", "/p/same"}) {
-    world.ensemble().create(path);
-    client.watch(path, path);
-  }
-  world.run_all();
-  world.disconnect(0);
-  EXPECT_EQ(coordinator().server_watches(), 0u);
-  EXPECT_EQ(coordinator().live_interests(), 4u);
-  world.ensemble().remove("/p/deleted");
-  world.ensemble().apply(world.ensemble().open_session(0s), AnnounceAndDelete{"/p/announced"});
-  world.ensemble().set_data("/p/changed", "2");
-  world.run_all();
-  client.log.clear();
-  world.reconnect(0);
-  world.run_all();
-  EXPECT_EQ(client.take_log(),
-            (Log{"connected", "/p/announced deleted", "/p/changed changed", "/p/deleted deleted"}));
-  EXPECT_EQ(coordinator().server_watches(), 1u);
-  world.ensemble().remove("/p/same");
-  world.run_all();
-  EXPECT_EQ(client.log, Log{"/p/same deleted"});
-}
-
 TEST_F(SimFaultsTest, UnwatchWhileDisconnected_IsNotSetAgain) {
   world.ensemble().create("/p/x");
   const RequestId watch = client.watch("w", "/p/x");

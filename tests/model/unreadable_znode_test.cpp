@@ -83,9 +83,7 @@ TEST_P(UnreadableZnode, OfHolder_IsLostWhenItIsDeleted) {
 
 TEST_P(UnreadableZnode, OfNextHolderInLaterPath_IsLossOfFirst) {
   const auto old = granted(0);
-  remove_path();
-  const auto next = lock_.acquire(1);
-  run_only(1, [&] { return is_granted(next); });
+  const auto next = granted_in_later_path(1);
   ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
   lock_.world().run_for(tick());
   EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
@@ -97,9 +95,7 @@ TEST_P(UnreadableZnode, OfNextHolderInLaterPath_IsLossOfFirst) {
 
 TEST_P(UnreadableZnode, AndStatOfPathLost_IsLossAfterReconnect) {
   const auto old = granted(0);
-  remove_path();
-  const auto next = lock_.acquire(1);
-  run_only(1, [&] { return is_granted(next); });
+  const auto next = granted_in_later_path(1);
   ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
   lock_.world().lose_reply(0, Kind::count_children);
   lock_.world().run_for(tick());
