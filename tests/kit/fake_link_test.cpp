@@ -144,15 +144,6 @@ TEST_F(FakeLinkTest, ServerIsolated_ReadsAreAnsweredWritesWait) {
   EXPECT_EQ(nodes(), 0U);
 }
 
-TEST_F(FakeLinkTest, ReplyToCreateLost_OneZnodeIsLeft) {
-  hold_ = {};
-  ensemble_.settle();
-  link_.lose_reply(RequestKind::create);
-  EXPECT_TRUE((hold_ = acquire(mutex_)));
-  EXPECT_EQ(nodes(), 1U);
-  EXPECT_EQ(client_->metrics().reconnects, 1U);
-}
-
 TEST_F(FakeLinkTest, CreateLost_IsSentAgain) {
   hold_ = {};
   ensemble_.settle();

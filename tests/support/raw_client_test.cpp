@@ -28,6 +28,17 @@ TEST(HostList, EvenCount_RepeatsAnEntry) {
   EXPECT_EQ(with_odd_address_count(""), "");
 }
 
+TEST(RawClient, LargeAndBinaryData_IsReadUnchanged) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient client(chroot.hosts());
+  std::string data(100000, 'x');
+  data[500] = '\0';
+  ASSERT_EQ(client.create("/large", data).rc, ZOK);
+  EXPECT_EQ(client.get_data("/large").data, data);
+  ASSERT_EQ(client.create("/empty").rc, ZOK);
+  EXPECT_EQ(client.get_data("/empty").data, "");
+}
+
 TEST(RawClient, ConnectFailure_Throws) {
   EXPECT_THROW(RawClient(""), ConnectError);
   RawClientOptions options;

@@ -42,34 +42,57 @@ TEST(AcquireCounterEnd, NameUnreadable_RemovesNodeAndParent) {
   }
 }
 
-TEST(AcquireCounterEnd, CounterHasStuck_ContenderWaitsWithoutANode) {
-  const std::int32_t last = std::numeric_limits<std::int32_t>::max();
-  Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.answer(Status::node_exists), "list");
-  EXPECT_EQ(steps.drained({node(last)}, {last}), "pause");
+/// Why a machine lists the children without a znode of its own.
+enum class Cause { counter_ended, name_taken, path_not_empty };
+
+Steps draining(Cause cause, const AcquireFsm::Policy& policy) {
+  Steps steps = steps_in(cause == Cause::counter_ended ? State::idle
+                         : cause == Cause::name_taken  ? State::enqueuing
+                                                       : State::removing_path,
+                         policy);
+  EXPECT_EQ(cause == Cause::counter_ended ? steps.start(true)
+            : cause == Cause::name_taken  ? steps.answer(Status::node_exists)
+                                          : steps.done(Status::not_empty),
+            "list");
   EXPECT_FALSE(steps.fsm().node().exists());
-  EXPECT_EQ(steps.resume(), "list");
-  EXPECT_EQ(steps.drained({}, {last}), "remove_path");
-  EXPECT_EQ(steps.done(Status::ok), "create id1.2");
+  return steps;
 }
 
-TEST(AcquireCounterEnd, CounterEndedBefore_CreatesNoNode) {
-  for (const std::string& child :
-       {node(7), std::string("release-request-0000000007"), std::string("proclaimed-0000000007"),
-        std::string("held-1700000000123-0000000007")}) {
-    Steps steps;
-    EXPECT_EQ(steps.start(true), "list");
-    EXPECT_EQ(steps.drained({child}), "pause") << child;
-    EXPECT_EQ(steps.withdraw(), "");
-    EXPECT_TRUE(steps.fsm().has_ended());
+TEST(AcquireCounterEnd, ListWhileDraining_Decides) {
+  constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kEnd = kFirstUnusableSequence.value;
+  const std::string count(kCountNode);
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  const std::string writer = ZnodeName::make(kWritePrefix, {4}).text;
+  struct Case {
+    Cause cause;
+    Children children;
+    std::int32_t next;  ///< the counter of the path
+    std::string effects;
+    std::string of_single_attempt;
+  };
+  const Case cases[] = {
+      {Cause::counter_ended, {node(7)}, kEnd, "pause", ""},
+      {Cause::counter_ended, {"release-request-0000000007"}, kEnd, "pause", ""},
+      {Cause::counter_ended, {"proclaimed-0000000007"}, kEnd, "pause", ""},
+      {Cause::counter_ended, {"held-1700000000123-0000000007"}, kEnd, "pause", ""},
+      {Cause::counter_ended, {left, node(7)}, kEnd, "pause", ""},
+      {Cause::counter_ended, {left}, kEnd, "create id1.1", "create id1.1"},  // to clear it
+      {Cause::counter_ended, {node(0)}, 1, "create id1.1", "create id1.1"},
+      {Cause::name_taken, {node(3), node(4)}, 4, taken(node(4)), taken(node(4))},
+      {Cause::name_taken, {writer}, 4, "create id1.2", "create id1.2"},
+      {Cause::name_taken, {node(kLast)}, kLast, "pause", ""},
+      {Cause::name_taken, {}, kLast, "remove_path", "remove_path"},
+      {Cause::path_not_empty, {"config"}, kEnd, exhausted("config"), exhausted("config")},
+      {Cause::path_not_empty, {count, "zone"}, kEnd, exhausted("zone"), exhausted("zone")},
+      {Cause::path_not_empty, {count, node(7)}, kEnd, "pause", ""},
+      {Cause::path_not_empty, {count}, kEnd, "remove_path count", "remove_path count"},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(draining(each.cause, {}).drained(each.children, {each.next}), each.effects);
+    Steps once = draining(each.cause, {.wait = false});
+    EXPECT_EQ(once.drained(each.children, {each.next}), each.of_single_attempt);
   }
-}
-
-TEST(AcquireCounterEnd, AnotherChildKeepsTheParent_FailsAndNamesIt) {
-  Steps steps = steps_in(State::removing_path);
-  EXPECT_EQ(steps.done(Status::not_empty), "list");
-  EXPECT_EQ(steps.drained({"config"}), exhausted("config"));
-  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
 TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
@@ -82,12 +105,6 @@ TEST(AcquireCounterEnd, SharedCountLeft_RecreatedWithThePath) {
   EXPECT_EQ(steps.done(Status::bad_version), "list") << "it was set meanwhile";
   EXPECT_EQ(steps.drained({count}), "remove_path count");
   EXPECT_EQ(steps.done(Status::ok), "create id1.2");
-}
-
-TEST(AcquireCounterEnd, SharedCountAndAnotherChild_NamesTheOther) {
-  Steps steps = steps_in(State::removing_path);
-  steps.done(Status::not_empty);
-  EXPECT_EQ(steps.drained({std::string(kCountNode), "zone"}), exhausted("zone"));
 }
 
 TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
@@ -105,15 +122,6 @@ TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
                          failure(Errc::sequence_exhausted,
                                  "the sequence counter is still exhausted after 16 attempts to "
                                  "recreate the path; delete the path when no contender waits"));
-}
-
-TEST(AcquireCounterEnd, NextNameTaken_FailsAndNamesTheZnode) {
-  for (const bool waits : {true, false}) {
-    Steps steps = steps_in(State::enqueuing, {.wait = waits});
-    EXPECT_EQ(steps.answer(Status::node_exists), "list");
-    EXPECT_EQ(steps.drained({node(3), node(4)}, {4}), taken(node(4)));
-    EXPECT_TRUE(steps.fsm().has_ended());
-  }
 }
 
 // Since the create, the znode was deleted, another child was created, or the path was recreated.
@@ -180,6 +188,13 @@ TEST(AcquireCounterEnd, MarkerAtTheCounterEnd_IsClearedAfterTheDelay) {
       EXPECT_EQ(steps.done(Status::ok), "create id1.2");
     }
   }
+}
+
+TEST(AcquireCounterEnd, MarkerAtTheGateCounterEnd_IsAwaited) {
+  const auto gate = QueueRule::weighted(5, 100);
+  const std::string last = ZnodeName::make(gate.prefix(), kFirstUnusableSequence).text;
+  const std::string left = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
+  EXPECT_EQ(listing_as(last, {.gate = gate}).listed({left, last}), "delay");
 }
 
 TEST(AcquireCounterEnd, BehindOthersAtTheEnd_DoesNotAwaitTheDelay) {

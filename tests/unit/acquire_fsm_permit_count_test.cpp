@@ -150,6 +150,11 @@ TEST(AcquireCount, CountUnreadable_Fails) {
   }
 }
 
+TEST(AcquireCount, CountRefused_FailsWithItsCause) {
+  EXPECT_EQ(listing().listed(kAlone, count_failed(Status::no_auth, "the ACL")),
+            kRemoveOwn + ", " + failure(Errc::no_auth, "the ACL"));
+}
+
 // ---- changes ------------------------------------------------------------------------------------
 
 TEST(AcquireCount, CountChangedWhileWaiting_ListsAgain) {

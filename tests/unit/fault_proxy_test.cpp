@@ -5,8 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <iterator>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -21,6 +19,7 @@
 #include <unistd.h>
 
 #include "support/descriptor_limit.h"
+#include "thread_facts.h"
 #include "zklock/core/sanitizers.h"
 #include "zklock/testing/servers/loopback.h"
 #include "zklock/testing/servers/wait_for.h"
@@ -183,10 +182,6 @@ TEST(FaultProxy, ServerListensLater_ConnectionWaits) {
   ::close(listener);
 }
 
-std::ptrdiff_t open_files() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
-}
-
 // Two descriptors are free: for the claim of the port, and for the eventfd.
 TEST(FaultProxy, NoDescriptorToListen_ThrowsAndClosesItsFiles) {
 #if ZKLOCK_ADDRESS_SANITIZER
@@ -196,12 +191,12 @@ TEST(FaultProxy, NoDescriptorToListen_ThrowsAndClosesItsFiles) {
   const int second = ::eventfd(0, EFD_CLOEXEC);
   ::close(first);
   ::close(second);
-  const auto before = open_files();
+  const auto before = open_file_descriptors();
   {
     const DescriptorLimit two(static_cast<rlim_t>(second) + 1);
     EXPECT_THROW(FaultProxy({1}), std::system_error);
   }
-  EXPECT_EQ(open_files(), before);
+  EXPECT_EQ(open_file_descriptors(), before);
 }
 
 TEST_F(FaultProxyTest, LossCancelled_HasNotHappened) {

@@ -67,24 +67,6 @@ TEST(ThreadCondition, Notified_WaitEndsWithTheMutexHeld) {
   other.join();
 }
 
-TEST(ThreadCondition, ConditionTrue_TimedWaitReturnsTrue) {
-  Mutex mutex;
-  Condition changed;
-  const MutexLock lock(mutex);
-  const auto past = std::chrono::steady_clock::now();
-  EXPECT_TRUE(changed.wait_until(mutex, past, [] { return true; }));
-}
-
-TEST(ThreadCondition, ConditionFalseUntilDue_TimedWaitReturnsFalse) {
-  Mutex mutex;
-  Condition changed;
-  const MutexLock lock(mutex);
-  const auto due = std::chrono::steady_clock::now() + milliseconds(2);
-  EXPECT_FALSE(changed.wait_until(mutex, due, [] { return false; }));
-  EXPECT_GE(std::chrono::steady_clock::now(), due);
-  EXPECT_FALSE(is_free(mutex));
-}
-
 TEST(ThreadCondition, NotNotified_TimedWaitsEndWithTheMutexHeld) {
   Mutex mutex;
   Condition changed;
