@@ -13,5 +13,4 @@ function(check page)
 endfunction()
 
 check(README.md hello_lock.cpp)
-check(zklock/guides/testing.md
-  testing/lost_while_working_test.cpp testing/failover_test.cpp testing/real_server_test.cpp)
+check(zklock/guides/testing.md testing/lost_while_working_test.cpp testing/failover_test.cpp)

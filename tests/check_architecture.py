@@ -37,7 +37,7 @@ NOT_HERE = ("build/", "./build/", "/", "your_service.cpp", "./your_service", "K/
 NO_NAMES = ("kCamelCase", "snake_case", "Condition_Result", "sequenceDiagram", "Note", "observerMasterPort",
             "your_service", "DBUILD_SHARED_LIBS",
             # Names of certificates, ZooKeeper, stunnel, systemd and the C client.
-            "serverAuth", "clientAuth", "sslQuorum", "certReload", "verifyChain", "LimitNOFILE", "zookeeper_init_sasl",
+            "serverAuth", "clientAuth", "sslQuorum", "certReload", "verifyChain", "LimitNOFILE",
             # of Boost.Asio, Kubernetes, systemd and PostgreSQL
             "use_future", "use_awaitable", "terminationGracePeriodSeconds", "concurrencyPolicy", "Forbid", "maxUnavailable",
             "KillMode", "WatchdogSec", "LoadCredential", "defaultMode", "fsGroup", "dataLogDir", "purgeInterval",

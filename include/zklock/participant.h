@@ -50,7 +50,7 @@ struct Participant {
   /// pass a znode on (CohortOptions), it is the time of the first grant. nullopt if the contender
   /// does not hold, or is not of zklock. Also nullopt until it has held for 5 s, or for half a
   /// session timeout if that is shorter. And nullopt if the servers refused the hold marker; see
-  /// the guide "zklock in production".
+  /// the guide "zklock in a service".
   std::optional<std::chrono::system_clock::time_point> held_since;
 
   /// Empty, and pid 0, if the znode was not created by zklock.

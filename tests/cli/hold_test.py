@@ -16,7 +16,7 @@ import sys
 from harness import expect, expect_match, main, send_and_await, stop
 from proxy import SilentProxy
 
-GUIDE = pathlib.Path(__file__).resolve().parents[2] / "zklock/guides/viewing_locks.md"
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "zklock/guides/json.md"
 
 
 def _start_held(case, options=(), **others):

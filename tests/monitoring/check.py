@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 GOLDEN = ("tests/unit/metrics_text.golden", "tests/cli/views/observed_metrics.golden")
 ALERTS, DASHBOARD = "zklock/monitoring/alerts.yml", "zklock/monitoring/dashboard.json"
 TESTS, GUIDE = "tests/monitoring/alerts_test.yml", "zklock/guides/metrics.md"
+RUNBOOK = "zklock/guides/alerts.md"
 NAME = re.compile(r"\bzklock_[a-z_]+\b")
 PANELS = 12
 # Prometheus adds the first two. A program may add `client`.
@@ -110,7 +111,7 @@ def faults_of_alerts(text, tests, known):
                  *(f"no label {label} in the result" for label in re.findall(r"\$labels\.(\w+)", rule)
                    if label not in possible),
                  *(f"no {part}" for part in ("severity: (?:warning|critical)", "summary: ", "description: ",
-                                            f"runbook: '{GUIDE}, \"{name}\"'")
+                                            f"runbook: '{RUNBOOK}, \"{name}\"'")
                    if not re.search(part, rule)),
                  *(f"{series} is not in the test 'healthy'" for series in NAME.findall(expression)
                    if series not in healthy)]

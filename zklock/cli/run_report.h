@@ -45,7 +45,7 @@ struct RunFacts {
 };
 
 /// Returns the report: one JSON object of the schema zklock.run/1, and a line end. The guide
-/// zklock/guides/command.md lists its fields.
+/// zklock/guides/json.md lists its fields.
 [[nodiscard]] std::string report_text(const RunFacts& facts);
 
 /// Returns the last line of a run whose command was ended for the sake of the lock, or whose lock

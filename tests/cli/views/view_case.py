@@ -13,7 +13,7 @@ from serve_kit import HERE, Servers, Tree
 
 CURATOR = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-"
 KAZOO = "0123456789abcdef0123456789abcdef__lock__"
-GUIDE = pathlib.Path(HERE).parents[2] / "zklock/guides/viewing_locks.md"
+GUIDE = pathlib.Path(HERE).parents[2] / "zklock/guides/json.md"
 
 
 def fields_of(schema):

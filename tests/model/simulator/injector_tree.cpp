@@ -129,7 +129,7 @@ void Injector::remove_stranger(const Stranger& stranger) {
 void Injector::set_counter(const PlanStep& step, const std::string& path, std::int32_t next) {
   SimEnsemble& servers = universe_.ensemble(0);
   // A shared permit count prevents that the path is recreated; see
-  // zklock/guides/production.md, "Sizes and counters".
+  // zklock/guides/services.md, "Sizes and counters".
   const bool renewable = std::ranges::none_of(
       setup_.objects, [](const ObjectPlan& object) { return object.kind == LockClass::counted; });
   const model::Node* const parent = servers.find(path);
