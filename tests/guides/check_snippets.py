@@ -5,8 +5,8 @@
     tests/guides/check_snippets.py [COMPILER]
 
 A block is either a part of a function, or it declares functions and types. The parts use the names that PARTS declares. A
-block that is one of the programs in examples/ is left out, because the build compiles those. So are the blocks with
-Boost.Asio if it is missing.
+block that is one of the programs in examples/ is left out, because the build compiles those. So are the twins in TWIN_PAGES,
+and the blocks with Boost.Asio if it is missing.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from pages import PAGES, ROOT, blocks  # noqa: E402
+from pages import PAGES, ROOT, TWIN_PAGES, blocks  # noqa: E402
 
 HEADER = """
 #include <chrono>
@@ -48,7 +48,7 @@ def function(number, text, with_asio):
 def source(with_asio):
     parts = [HEADER, ASIO if with_asio else ""]
     count = 0
-    for page in PAGES:
+    for page in [each for each in PAGES if each not in TWIN_PAGES]:
         for line, text in blocks(page, "cpp"):
             if "SPDX-License-Identifier" in text or ("asio::" in text and not with_asio):
                 continue
