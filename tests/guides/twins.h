@@ -16,6 +16,12 @@
 /// The base of the tests that include twins: the C++ of the guides from_*.md, which twins.py
 /// extracts. `client` is the client of the twins, and `other` that of another process.
 class TwinTest : public ::testing::Test {
+  // Before the clients, so that their callbacks can use these until the clients are destroyed.
+  static inline TwinTest* running_ = nullptr;
+  std::mutex mutex_;
+  int reports_ = 0;
+  std::vector<std::string> lines_;
+
  public:
   /// Records that a twin works under the lock, if that excludes the other process.
   void add_report(zklock::FencingToken token) {
@@ -60,13 +66,6 @@ class TwinTest : public ::testing::Test {
   zklock::testing::FakeEnsemble ensemble;
   zklock::Client client{ensemble.hosts()};
   zklock::Client other{ensemble.hosts()};
-
- private:
-  static inline TwinTest* running_ = nullptr;
-
-  std::mutex mutex_;
-  int reports_ = 0;
-  std::vector<std::string> lines_;
 };
 
 // The functions that the twins call.
