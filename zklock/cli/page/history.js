@@ -176,17 +176,12 @@ function drawTimeline(box, past, time) {
 }
 
 function listPast(table, row, past, since) {
-  const head = element("tr", "", table);
-  for (const title of ["From", "Until", "For", "Most waiting", "Holder", "Note", "Token"]) element("th", "", head).textContent = title;
+  addLine(table, ["From", "Until", "For", "Most waiting", "Holder", "Note", "Token"], "th");
   for (const span of [...past.spans].reverse()) {
-    const line = element("tr", span.holder ? "" : "delay", table), lasts = span.ended_ms === null;
+    const lasts = span.ended_ms === null;
     const until = lasts ? "now" : span.ended_ms - span.seen_ms > ROUGH_MS ? `${clock(span.seen_ms)} to ${clock(span.ended_ms)}` : clock(span.ended_ms);
-    const texts = [clock(span.begin_ms), until, heldFor(span, since), String(span.most_waiting), describe(span), span.holder?.note, span.holder?.token];
-    const cells = texts.map(text => {
-      const cell = element("td", "", line);
-      cell.textContent = safe(text ?? "");
-      return cell;
-    });
+    const cells = addLine(table, [clock(span.begin_ms), until, heldFor(span, since), span.most_waiting, describe(span), span.holder?.note, span.holder?.token]);
+    table.lastChild.classList.toggle("delay", !span.holder);
     if (lasts) row.ages.push([cells[2], span.begin_ms, earlier(span, since)]);
     cells[0].title = dateText(span.begin_ms);
     cells[1].title = span.ended_ms === null ? "" : dateText(span.ended_ms);

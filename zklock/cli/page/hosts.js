@@ -72,19 +72,15 @@ function showHost(part) {
     only.textContent = "Only this host";
     only.addEventListener("click", () => { $("host").value = host.name; onChoice(true); });
   }
-  const table = element("table", "", body), head = element("tr", "", table);
-  for (const title of ["State", "Application", "Lock", "Kind", "For", "Waiting", "Process", "Note"]) element("th", "", head).textContent = title;
+  const table = element("table", "", body);
+  addLine(table, ["State", "Application", "Lock", "Kind", "For", "Waiting", "Process", "Note"], "th");
   part.ages = [];
   const nameOf = ({c}) => `${c.application ?? ""}/${c.label ?? ""}`;
   const add = (state, {lock, c}) => {
-    const line = element("tr", "", table), since = state === "waits" ? c.since_ms : c.held_since_ms ?? c.since_ms;
+    const since = state === "waits" ? c.since_ms : c.held_since_ms ?? c.since_ms;
     const behind = state === "waits" ? "" : String(lock.waiting || "");
-    const texts = [state, [c.application, c.label].filter(Boolean).join("/"), "", kindOf(c), "", behind, c.pid === null ? "" : `pid ${c.pid}`, c.note];
-    const cells = texts.map(text => {
-      const cell = element("td", "", line);
-      cell.textContent = safe(text ?? "");
-      return cell;
-    });
+    const application = [c.application, c.label].filter(Boolean).join("/"), process = c.pid === null ? "" : `pid ${c.pid}`;
+    const cells = addLine(table, [state, application, "", kindOf(c), "", behind, process, c.note]);
     const link = element("a", "", cells[2]);
     link.textContent = safe(lock.path);
     link.href = "#" + new URLSearchParams({lock: lock.path});

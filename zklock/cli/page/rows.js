@@ -7,6 +7,16 @@ function element(name, className, parent) {
   return made;
 }
 
+// Adds a line to a table. Returns its cells.
+function addLine(table, texts, name = "td") {
+  const line = element("tr", "", table);
+  return texts.map(text => {
+    const cell = element(name, "", line);
+    cell.textContent = safe(text ?? "");
+    return cell;
+  });
+}
+
 function show(cell, text) {
   if (cell.textContent !== text) cell.textContent = text;
 }
@@ -173,17 +183,10 @@ function showContenders(row, lock) {
   element("p", "", row.detail).textContent = safe(facts.join("; "));
   row.past = element("div", "", row.detail);
   showPast(row);
-  const table = element("table", "contenders", row.detail), head = element("tr", "", table);
-  for (const title of ["State", "Kind", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"])
-    element("th", "", head).textContent = title;
+  const table = element("table", "contenders", row.detail);
+  addLine(table, ["State", "Kind", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"], "th");
   const add = (state, c, from, prefix) => {
-    const line = element("tr", "", table);
-    const texts = [state, kindOf(c), person(c), "", c.note, c.thread, c.token, c.session, c.node];
-    const cells = texts.map(text => {
-      const cell = element("td", "", line);
-      cell.textContent = safe(text ?? "");
-      return cell;
-    });
+    const cells = addLine(table, [state, kindOf(c), person(c), "", c.note, c.thread, c.token, c.session, c.node]);
     cells[3].title = dateText(from);
     row.ages.push([cells[3], from, prefix]);
   };
