@@ -90,6 +90,7 @@ std::string random_text() {
 /// | any other    | 404                                                                         |
 ///
 /// Both APIs answer 400 if the query is malformed, and 503 before the end of the first pass.
+/// /api/history answers 404 for a path that no pass covers.
 /// Thread-safety: one thread, that of the HTTP server, except data_of().
 class LiveSite {
  public:
@@ -193,6 +194,7 @@ class LiveSite {
   }
 
   HttpAnswer history(const std::string& path) {
+    if (!is_below(root_, path)) return text_answer(404, "not below the root of this page");
     if (!data_.snapshot) return text_answer(503, kNoPass);
     const std::lock_guard guard(history_mutex_);
     return json_answer(shared(json::history(root_, path, history_) + "\n"));

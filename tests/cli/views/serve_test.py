@@ -96,6 +96,8 @@ class ServeTest(unittest.TestCase):
 
     def test_past_has_holds_and_lock_delays(self):
         self.assertEqual(self.serve.get("/api/history")[::2], (400, "the query must have one field: path\n"))
+        for path in ("jobs", "/zookeeper/config"):
+            self.assertEqual(self.serve.get(f"/api/history?path={path}")[::2], (404, "not below the root of this page\n"))
         node = self.tree.contender("/jobs/a b", note="first", held_for=100)
         wait(lambda: self.serve.locks().get("/jobs/a b", {}).get("holding"))
         self.tree.contender("/jobs/a b", note="second")

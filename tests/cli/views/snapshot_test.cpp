@@ -107,6 +107,19 @@ TEST(PathsToConfirm, HugeCycle_IsNotReadAgain) {
   EXPECT_EQ(paths, (std::set<std::string>{"/a", "/b"}));
 }
 
+TEST(Snapshot, Pass_CoversItsRootAndBelow) {
+  EXPECT_TRUE(is_below("/jobs", "/jobs"));
+  EXPECT_TRUE(is_below("/jobs", "/jobs/a"));
+  EXPECT_FALSE(is_below("/jobs", "/jobsa"));
+  EXPECT_FALSE(is_below("/jobs", "/"));
+  EXPECT_TRUE(is_below("/", "/"));
+  EXPECT_TRUE(is_below("/", "/zookeepers"));
+  EXPECT_FALSE(is_below("/", "/zookeeper/quota"));
+  EXPECT_FALSE(is_below("/", "jobs"));
+  EXPECT_FALSE(is_below("/", ""));
+  EXPECT_TRUE(is_below("/zookeeper", "/zookeeper/quota"));
+}
+
 TEST(Snapshot, ManyContenders_LaterListsAreShort) {
   Snapshot snapshot;
   SurveyPage page;

@@ -32,6 +32,14 @@ bool has(std::span<const SurveyedLock> locks, const WaitStep& step) {
 
 }  // namespace
 
+bool is_below(std::string_view root, std::string_view path) noexcept {
+  const auto starts_with = [path](std::string_view parent) {
+    return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
+  };
+  if (root == "/") return path.starts_with('/') && !starts_with("/zookeeper");
+  return starts_with(root);
+}
+
 void add_page(Snapshot& snapshot, SurveyPage page) {
   for (SurveyedLock& lock : page.locks) {
     if (snapshot.contenders >= kMostContenders) {

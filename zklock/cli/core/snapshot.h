@@ -55,6 +55,9 @@ struct Snapshot {
   bool has_root() const noexcept { return visited > 0 || !unreadable.empty(); }
 };
 
+/// Returns whether a pass over the locks below `root` covers a path.
+bool is_below(std::string_view root, std::string_view path) noexcept;
+
 /// The most contenders that a snapshot describes, before it shortens the lists of further locks to
 /// the first holder and the first waiting contender. So many long queues need little memory.
 inline constexpr std::size_t kMostContenders = 100'000;
