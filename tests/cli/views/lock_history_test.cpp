@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/lock_history.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "lock_series.h"
 #include "locks.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/live_feed.h"
@@ -22,57 +19,12 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::add_holder;
-using testing::add_waiting;
-using testing::contender;
-using testing::holder;
 using testing::kNow;
 using testing::lock_at;
+using testing::lock_of;
+using testing::Series;
 using testing::snapshot_of;
-using testing::with_token;
 using Json = nlohmann::json;
-
-/// A series of snapshots, two seconds apart. Times are seconds since its begin.
-class Series {
- public:
-  explicit Series(const HistoryBounds& bounds = {}) : history(bounds) {}
-
-  void show(std::vector<SurveyedLock> locks, std::vector<std::string> unreadable = {},
-            std::chrono::seconds duration = 0s) {
-    Snapshot snapshot = snapshot_of(std::move(locks));
-    snapshot.as_of = now;
-    snapshot.duration = duration;
-    snapshot.unreadable = std::move(unreadable);
-    history.on_snapshot(snapshot, 6s);
-    now += 2s;
-  }
-  std::vector<PastSpan> spans(const std::string& path = "/a") const {
-    return history.past_of(path).spans;
-  }
-  std::int64_t since(const std::string& path = "/a") const {
-    return seconds(history.past_of(path).since);
-  }
-  static std::int64_t seconds(WallTime time) {
-    return std::chrono::duration_cast<std::chrono::seconds>(time - kNow).count();
-  }
-  static std::optional<std::int64_t> seconds(std::optional<WallTime> time) {
-    return time ? std::optional(seconds(*time)) : std::nullopt;
-  }
-
-  LockHistory history;
-  WallTime now = kNow;
-};
-
-Participant hold(std::int64_t zxid) {
-  return with_token(holder("lock-" + std::to_string(zxid), 1s), zxid);
-}
-
-SurveyedLock lock_of(const std::vector<std::int64_t>& holds, std::size_t waiting = 0,
-                     std::string path = "/a") {
-  SurveyedLock lock = lock_at(std::move(path));
-  for (const auto zxid : holds) add_holder(lock, hold(zxid));
-  for (std::size_t i = 0; i < waiting; ++i) add_waiting(lock, contender("lock-w", 1s));
-  return lock;
-}
 
 SurveyedLock delayed() {
   SurveyedLock lock = lock_at("/a");
@@ -108,9 +60,19 @@ TEST(LockHistory, TimeOfTheGrant_ReplacesFirstSnapshot) {
   series.show({lock});
   EXPECT_EQ(Series::seconds(series.spans().at(0).begin), -5);
   EXPECT_TRUE(series.spans().at(0).is_exact);
-  lock.state.holders[0].held_since = kNow + 100s;  // the clock of the servers is ahead
-  series.show({lock});
-  EXPECT_EQ(Series::seconds(series.spans().at(0).begin), 4);
+}
+
+TEST(LockHistory, GrantByAWrongClock_IsNotUsed) {
+  for (const auto grant : {kNow + 1s, kNow + 6s}) {
+    Series series;
+    series.show({});
+    series.show({});
+    auto lock = lock_of({7});
+    lock.state.holders[0].held_since = grant;
+    for (int i = 0; i < 3; ++i) series.show({lock});
+    EXPECT_EQ(Series::seconds(series.spans().at(0).begin), 4);
+    EXPECT_FALSE(series.spans().at(0).is_exact);
+  }
 }
 
 TEST(LockHistory, NewToken_IsAnotherHold) {
@@ -142,6 +104,29 @@ TEST(LockHistory, HoldersWithoutTokens_AreKnownByZnode) {
   EXPECT_EQ(series.spans().size(), 2U);
 }
 
+TEST(LockHistory, ZnodeBecomesReadable_IsOneHold) {
+  Series series;
+  auto lock = lock_at("/a");
+  add_holder(lock, testing::unreadable("lock-7"));
+  series.show({lock});
+  series.show({lock_of({7})});
+  ASSERT_EQ(series.spans().size(), 1U);
+  EXPECT_EQ(series.spans()[0].holder.token.zxid, 7);
+  series.show({lock});
+  EXPECT_EQ(series.spans().size(), 1U);
+}
+
+TEST(LockHistory, TokenReturns_IsOneHold) {
+  Series series;
+  series.show({lock_of({7})});
+  series.show({});  // the pass missed a znode that was replaced
+  EXPECT_EQ(Series::seconds(series.spans().at(0).ended), 2);
+  series.show({lock_of({7})});
+  ASSERT_EQ(series.spans().size(), 1U);
+  EXPECT_EQ(series.spans()[0].ended, std::nullopt);
+  EXPECT_EQ(series.free_since(), std::nullopt);
+}
+
 TEST(LockHistory, DelayAfterHold_IsASpanOfItsOwn) {
   Series series;
   series.show({lock_of({7})});
@@ -156,112 +141,46 @@ TEST(LockHistory, DelayAfterHold_IsASpanOfItsOwn) {
   EXPECT_EQ(Series::seconds(spans[1].ended), 6);
 }
 
-TEST(LockHistory, Outage_IsAGapThatAHoldSurvives) {
-  Series series;
-  series.show({lock_of({7}), lock_of({9}, 0, "/b")});
-  series.now += 60s;
-  series.show({lock_of({7})});
-  ASSERT_EQ(series.history.gaps().size(), 1U);
-  EXPECT_EQ(Series::seconds(series.history.gaps()[0].from), 0);
-  EXPECT_EQ(Series::seconds(series.history.gaps()[0].to), 62);
-  EXPECT_EQ(series.spans().at(0).ended, std::nullopt);
-  EXPECT_EQ(Series::seconds(series.spans("/b").at(0).seen), 0);
-  EXPECT_EQ(Series::seconds(series.spans("/b").at(0).ended), 62);
-}
-
 TEST(LockHistory, LongPass_ReadsALockAtAnyTimeOfIt) {
   Series series;
   series.show({}, {}, 1s);
   EXPECT_EQ(series.since(), 1);
-  series.show({lock_of({7})}, {}, 1s);
+  series.show({lock_of({7})}, {}, 1s);  // from 3 to 4
+  EXPECT_EQ(Series::seconds(series.spans().at(0).begin), 4);
+  EXPECT_EQ(Series::seconds(series.spans().at(0).seen), 4);
   series.show({}, {}, 3s);
-  EXPECT_EQ(Series::seconds(series.spans().at(0).seen), 2);
-  EXPECT_EQ(Series::seconds(series.spans().at(0).ended), 7);
+  EXPECT_EQ(Series::seconds(series.spans().at(0).ended), 9);
   EXPECT_TRUE(series.history.gaps().empty());
   series.show({}, {}, 30s);  // it waited for a server
   ASSERT_EQ(series.history.gaps().size(), 1U);
-  EXPECT_EQ(Series::seconds(series.history.gaps()[0].from), 4);
-  EXPECT_EQ(Series::seconds(series.history.gaps()[0].to), 36);
+  EXPECT_EQ(Series::seconds(series.history.gaps()[0].from), 6);
+  EXPECT_EQ(Series::seconds(series.history.gaps()[0].to), 41);
 }
 
-TEST(LockHistory, ManyGaps_ForgetTheOldest) {
-  Series series({.gaps = 2});
-  for (int i = 0; i < 4; ++i) {
-    series.show({});
-    series.now += 60s;
-  }
-  EXPECT_EQ(series.history.gaps().size(), 2U);
-  EXPECT_EQ(Series::seconds(series.history.since()), 62);
-}
-
-TEST(LockHistory, ClockSetBack_BeginsAnew) {
+TEST(LockHistory, GrantDuringAPass_IsExact) {
   Series series;
-  series.show({lock_of({7})});
-  series.now -= 100s;
-  series.show({lock_of({7})});
-  EXPECT_EQ(series.since(), -98);
-  EXPECT_EQ(Series::seconds(series.spans().at(0).begin), -98);
+  series.show({});
+  auto lock = lock_of({7});
+  lock.state.holders[0].held_since = kNow + 4s;
+  series.show({lock}, {}, 3s);  // from 2 to 5
+  EXPECT_EQ(Series::seconds(series.spans().at(0).begin), 4);
+  EXPECT_TRUE(series.spans().at(0).is_exact);
+  EXPECT_EQ(Series::seconds(series.spans().at(0).seen), 4);
 }
 
-TEST(LockHistory, UnreadablePath_EndsNothing) {
+TEST(LockHistory, OverlappingHolds_AreFreeSinceTheLastEnd) {
   Series series;
-  series.show({lock_of({7}, 0, "/x/a"), lock_of({8}, 0, "/xy")});
-  series.show({}, {"/x"});
-  EXPECT_EQ(series.spans("/x/a").at(0).ended, std::nullopt);
-  EXPECT_EQ(Series::seconds(series.spans("/xy").at(0).ended), 2);
-  EXPECT_EQ(series.since("/x/a"), 2);
-  EXPECT_EQ(series.since("/x/unseen"), 2);
-  series.show({lock_of({9}, 0, "/x/b")});
-  EXPECT_EQ(Series::seconds(series.spans("/x/a").at(0).ended), 4);
-  EXPECT_EQ(series.since("/x/b"), 4);  // earlier holds are unknown
-}
-
-TEST(LockHistory, HoldersNotListed_EndNothing) {
-  Series series;
+  series.show({});
+  series.show({lock_of({1})});
   series.show({lock_of({1, 2})});
-  auto cut = lock_of({2});
-  cut.state.holding = 2;
-  series.show({cut});
-  EXPECT_EQ(series.spans().at(0).ended, std::nullopt);
-  EXPECT_EQ(series.since(), 2);
-}
-
-TEST(LockHistory, BoundOfALock_ForgetsItsFirstEnds) {
-  Series series({.spans_of_lock = 3});
-  for (int i = 1; i <= 6; ++i) series.show({lock_of({i})});
-  const auto spans = series.spans();
-  ASSERT_EQ(spans.size(), 3U);
-  EXPECT_EQ(spans[0].holder.token.zxid, 4);
-  EXPECT_EQ(series.since(), 6);  // the hold before it was seen to have ended
-  series.show({lock_of({11, 12, 13, 14})});
-  EXPECT_EQ(series.spans().size(), 3U);
-  EXPECT_EQ(series.since(), 12);
-}
-
-TEST(LockHistory, BoundOfAll_ForgetsTheFirstEnds) {
-  Series series({.spans = 10});
-  for (int i = 1; i <= 30; ++i) {
-    series.show({lock_of({i}, 0, "/" + std::to_string(i % 7))});
-    std::size_t all = 0;
-    for (const auto& [path, past] : series.history.pasts()) all += past.spans.size();
-    EXPECT_LE(all, 10U);
-    EXPECT_GE(all, std::min<std::size_t>(static_cast<std::size_t>(i), 8));
-    EXPECT_LE(series.history.pasts().size(), 10U);
-  }
-  EXPECT_GT(Series::seconds(series.history.since()), 36);
-  EXPECT_EQ(series.spans("/2").back().holder.token.zxid, 30);
-}
-
-TEST(LockHistory, MoreHoldsThanTheBound_KeepsSomeOpen) {
-  Series series({.spans = 2});
-  series.show({lock_of({1}, 0, "/a"), lock_of({2}, 0, "/b"), lock_of({3}, 0, "/c")});
-  series.show({lock_of({1}, 0, "/a"), lock_of({2}, 0, "/b"), lock_of({3}, 0, "/c")});
-  EXPECT_EQ(Series::seconds(series.spans("/a").at(0).begin), 0);
-  EXPECT_EQ(series.history.pasts().size(), 2U);
-  EXPECT_EQ(series.since("/c"), 2);
-  Series none({.spans = 0});
-  none.show({lock_of({1})});
-  EXPECT_TRUE(none.history.pasts().empty());
+  series.show({lock_of({1})});
+  EXPECT_EQ(series.free_since(), std::nullopt);
+  series.show({});
+  EXPECT_EQ(series.free_since(), 8);
+  EXPECT_EQ(LiveFeed::texts_of(snapshot_of({}), series.history)->locks.size(), 1U);
+  series.show({}, {"/a"});
+  EXPECT_EQ(series.free_since(), std::nullopt);
+  EXPECT_TRUE(LiveFeed::texts_of(snapshot_of({}), series.history)->locks.empty());
 }
 
 TEST(LockHistory, Document_HasSpansAndGaps) {

@@ -98,7 +98,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(self.serve.get("/api/history")[::2], (400, "the query must have one field: path\n"))
         for path in ("jobs", "/zookeeper/config"):
             self.assertEqual(self.serve.get(f"/api/history?path={path}")[::2], (404, "not below the root of this page\n"))
-        node = self.tree.contender("/jobs/a b", note="first", held_for=100)
+        node = self.tree.contender("/jobs/a b", note="first", held_for=0)
         wait(lambda: self.serve.locks().get("/jobs/a b", {}).get("holding"))
         self.tree.contender("/jobs/a b", note="second")
         wait(lambda: self.serve.locks()["/jobs/a b"]["waiting"] == 1)
@@ -108,7 +108,7 @@ class ServeTest(unittest.TestCase):
         self.assertEqual(list(past), ["schema", *fields_of("zklock.history/1")])
         hold, delay = past["spans"]
         self.assertEqual((hold["kind"], hold["most_waiting"], hold["holder"]["note"]), ("hold", 1, "first"))
-        self.assertTrue(hold["begin_exact"] and hold["begin_ms"] + 90_000 < hold["seen_ms"] < hold["ended_ms"], hold)
+        self.assertTrue(hold["begin_exact"] and hold["begin_ms"] < hold["seen_ms"] < hold["ended_ms"], hold)
         self.assertEqual((delay["kind"], delay["holder"], delay["ended_ms"]), ("lock_delay", None, None))
 
     def test_events_have_the_difference_only(self):

@@ -289,19 +289,19 @@ std::string history_fields(const LockHistory& history) {
                  {"most_of_lock", history.bounds().spans_of_lock}});
 }
 
-std::string live_lock(std::string fields, const LockPast& past, WallTime since) {
+std::string live_lock(std::string fields, const LockPast& past, const LockHistory& history) {
   // Nothing changes while a hold lasts, so an unchanged lock keeps its text.
   fields.back() = ',';
-  if (past.since > since) fields += "\"since_ms\":" + std::to_string(ms(past.since)) + ',';
+  if (past.since > history.since()) {
+    fields += "\"since_ms\":" + std::to_string(ms(past.since)) + ',';
+  }
   fields += "\"past\":[";
   for (const PastSpan& each : past.spans) {
     if (fields.back() != '[') fields += ',';
     fields += '[' + std::to_string(ms(each.begin));
-    if (each.ended) {
-      fields += ',' + std::to_string(ms(each.seen)) + ',' + std::to_string(ms(*each.ended));
-    } else {
-      fields += ",null,null";
-    }
+    const bool is_seen = !each.ended && each.seen >= history.as_of();
+    fields += ',' + (is_seen ? "null" : std::to_string(ms(each.seen)));
+    fields += ',' + (each.ended ? std::to_string(ms(*each.ended)) : "null");
     fields += each.is_delay ? ",1]" : ",0]";
   }
   return fields + "]}";

@@ -73,8 +73,9 @@ std::string hello(std::string_view root, std::string_view version);
 std::string beat(const Beat& beat, const Pass& pass);
 /// Returns the bounds of a history, since when it knows all, and its gaps.
 std::string history_fields(const LockHistory& history);
-/// Returns a lock with its past. `fields`: of lock_fields(). `since`: that of the history.
-std::string live_lock(std::string fields, const LockPast& past, WallTime since);
+/// Returns a lock with its past. `fields`: of lock_fields(). Each hold is `[begin, seen, ended,
+/// kind]`. `ended` is null while it may last, and `seen` if the last pass has it.
+std::string live_lock(std::string fields, const LockPast& past, const LockHistory& history);
 /// `locks`: texts of live_lock(), joined by commas.
 std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks);
 /// `removed`: texts of quoted(), joined by commas.

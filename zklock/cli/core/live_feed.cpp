@@ -24,13 +24,14 @@ void append(std::string& list, std::string_view item) {
   list += item;
 }
 
-/// Returns paths with a past that have no contender now: those of the last ends.
+/// Returns paths with a past that have no contender and no hold now: those of the last ends.
 std::vector<std::string> free_paths(const Snapshot& snapshot, const LockHistory& history) {
   std::vector<std::pair<WallTime, std::string>> ends;
   for (const auto& [path, past] : history.pasts()) {
-    if (past.spans.empty() || !past.spans.back().ended) continue;
+    const auto since = history.free_since(past);
+    if (!since) continue;
     if (std::ranges::binary_search(snapshot.locks, path, {}, &SurveyedLock::path)) continue;
-    ends.emplace_back(*past.spans.back().ended, path);
+    ends.emplace_back(*since, path);
   }
   const auto most = static_cast<std::ptrdiff_t>(std::min(ends.size(), LiveFeed::kMostFree));
   std::ranges::nth_element(ends, ends.begin() + most, std::ranges::greater());
@@ -58,9 +59,8 @@ LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const LockHistor
                  .history = json::history_fields(history)};
   const auto add = [&](const SurveyedLock& lock) {
     const CycleMark* const mark = mark_of(snapshot.marks, lock.path);
-    texts->locks.push_back(
-        {lock.path, json::live_lock(json::lock_fields(lock, mark), history.past_of(lock.path),
-                                    history.since())});
+    texts->locks.push_back({lock.path, json::live_lock(json::lock_fields(lock, mark),
+                                                       history.past_of(lock.path), history)});
   };
   for (const SurveyedLock* const lock : shown) add(*lock);
   for (std::string& path : free_paths(snapshot, history)) {

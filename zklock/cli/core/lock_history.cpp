@@ -8,142 +8,183 @@ namespace zklock::cli {
 
 namespace {
 
+constexpr WallTime kStillUnread = WallTime::max();
+
 bool is_open(const PastSpan& span) noexcept {
   return !span.ended;
 }
 
 bool is_of(const PastSpan& span, const Participant& holder) {
-  if (span.is_delay || !is_open(span)) return false;
-  const bool has_token = holder.token != FencingToken();
-  return has_token ? span.holder.token == holder.token : span.holder.node == holder.node;
+  if (span.is_delay) return false;
+  const FencingToken none;
+  const bool have_tokens = span.holder.token != none && holder.token != none;
+  return have_tokens ? span.holder.token == holder.token
+                     : is_open(span) && span.holder.node == holder.node;
 }
 
-/// Returns whether one of the sorted paths is `path` or an ancestor of it.
-bool covers(const std::vector<std::string>& paths, std::string_view path) {
-  while (!path.empty()) {
-    if (std::ranges::binary_search(paths, path, std::ranges::less())) return true;
-    path = path.substr(0, path.rfind('/'));
-  }
-  return std::ranges::binary_search(paths, "/", std::ranges::less());
+/// Returns when the span was known last, to be forgotten in this order.
+WallTime last_known(const PastSpan& span) noexcept {
+  return span.ended.value_or(span.seen);
 }
 
-/// Removes the spans that ended at this time or earlier.
-void forget_until(LockPast& past, WallTime time) {
-  std::erase_if(past.spans,
-                [time](const PastSpan& span) { return span.ended && span.ended <= time; });
-}
-
-/// Returns the time at which to forget all spans that ended until then, so that at most `most`
-/// remain. std::nullopt if there are not enough that have ended.
-std::optional<WallTime> end_to_forget(std::vector<WallTime> ends, std::size_t all,
-                                      std::size_t most) {
-  if (ends.size() < all - most) return std::nullopt;
-  const auto last = ends.begin() + static_cast<std::ptrdiff_t>(all - most - 1);
+/// Returns the time at which to forget all until then, so that at most `most` remain. REQUIRES:
+/// there are more.
+WallTime end_to_forget(std::vector<WallTime> ends, std::size_t most) {
+  const auto last = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() - most - 1);
   std::ranges::nth_element(ends, last);
   return *last;
-}
-
-void add_ends(std::vector<WallTime>& ends, const LockPast& past) {
-  for (const PastSpan& span : past.spans) {
-    if (span.ended) ends.push_back(*span.ended);
-  }
 }
 
 }  // namespace
 
 void LockHistory::on_snapshot(const Snapshot& snapshot, std::chrono::milliseconds next_within) {
-  const WallTime before = std::exchange(now_, snapshot.as_of);
-  end_ = now_ + snapshot.duration;
-  if (!is_known(before) || now_ <= before) {
-    since_ = end_;
+  before_ = std::exchange(pass_, {snapshot.as_of, snapshot.as_of + snapshot.duration});
+  if (!is_known(before_.end) || pass_.begin <= before_.end) {
+    before_ = {};
+    since_ = pass_.end;
     gaps_.clear();
+    unread_.clear();
     pasts_.clear();
-  } else if (end_ - before > next_within_) {
-    gaps_.push_back({.from = before, .to = end_});
+  } else if (pass_.end - before_.begin > next_within_) {
+    gaps_.push_back({.from = before_.begin, .to = pass_.end});
     if (gaps_.size() > bounds_.gaps) {
       since_ = std::max(since_, gaps_.front().to);
       gaps_.erase(gaps_.begin());
     }
   }
   next_within_ = next_within;
-  const auto unread_before = std::exchange(unread_, snapshot.unreadable);
-  unread_.insert(unread_.end(), snapshot.too_deep.begin(), snapshot.too_deep.end());
-  std::ranges::sort(unread_);
+  if (bounds_.spans == 0) return;
+  record_unread(snapshot);
   for (const SurveyedLock& lock : snapshot.locks) {
-    if (lock.state.holders.empty() && !lock.is_delayed) continue;
-    const WallTime since = covers(unread_before, lock.path) ? end_ : since_;
-    pasts_.try_emplace(lock.path, LockPast{.since = since});
+    if (lock.path.size() > bounds_.name_bytes) continue;
+    if (lock.state.holders.empty() && !lock.is_delayed && lists_all_holders(lock)) continue;
+    pasts_.try_emplace(lock.path);
   }
   auto lock = snapshot.locks.begin();
   for (auto& [path, past] : pasts_) {
+    past.since = std::max(past.since, known_since(path));
     while (lock != snapshot.locks.end() && lock->path < path) ++lock;
     if (lock != snapshot.locks.end() && lock->path == path) {
       record(past, *lock);
-    } else if (covers(unread_, path)) {
-      past.since = end_;
-    } else {
+    } else if (unread_until(path) != kStillUnread) {
       record(past, {});
     }
   }
   forget();
 }
 
+void LockHistory::record_unread(const Snapshot& snapshot) {
+  for (auto& [path, until] : unread_) until = std::min(until, pass_.end);
+  for (const std::string& path : snapshot.unreadable) {
+    if (path.size() <= bounds_.name_bytes) unread_[path] = kStillUnread;
+  }
+  for (const std::string& path : snapshot.too_deep) {
+    if (path.size() <= bounds_.name_bytes) unread_[path + '/'] = kStillUnread;
+  }
+  if (unread_.size() > bounds_.unread + snapshot.unread()) since_ = pass_.end;
+  std::erase_if(unread_, [this](const auto& each) { return each.second <= since_; });
+}
+
+WallTime LockHistory::unread_until(std::string_view path) const {
+  WallTime until = WallTime::min();
+  const auto look = [&](std::string_view key) {
+    const auto found = unread_.find(key);
+    if (found != unread_.end()) until = std::max(until, found->second);
+  };
+  look(path);
+  for (auto slash = path.rfind('/'); slash != path.npos; slash = path.rfind('/')) {
+    look(path.substr(0, slash + 1));
+    path = path.substr(0, slash);
+    look(path);
+  }
+  return until;
+}
+
+WallTime LockHistory::known_since(std::string_view path) const {
+  if (path.size() > bounds_.name_bytes) return pass_.end;
+  return std::max(since_, std::min(unread_until(path), pass_.end));
+}
+
+bool LockHistory::lists_all_holders(const SurveyedLock& lock) const {
+  const auto& holders = lock.state.holders;
+  const auto wants_permits = [](const Participant& each) { return each.access == Access::permits; };
+  return lock.state.holding <= holders.size() &&
+         (lock.permits || std::ranges::none_of(lock.waiters, wants_permits)) &&
+         std::ranges::all_of(holders, [this](const Participant& holder) {
+           return holder.node.size() <= bounds_.name_bytes;
+         });
+}
+
 void LockHistory::record(LockPast& past, const SurveyedLock& lock) {
+  const bool was_cut = std::exchange(past.is_cut, !lists_all_holders(lock));
+  if (was_cut || past.is_cut) past.since = pass_.end;
+  const WallTime absent = past.since < before_.end ? before_.begin : WallTime::min();
+  const auto span_that = [&](const auto& fits) -> PastSpan& {
+    const auto found = std::ranges::find_if(past.spans, fits);
+    if (found != past.spans.end()) return *found;
+    return past.spans.emplace_back(
+        PastSpan{.holder = {}, .absent = absent, .begin = pass_.end, .seen = pass_.end});
+  };
   const auto see = [&](PastSpan& span) {
-    span.seen = now_;
+    span.seen = std::max(span.begin, pass_.begin);
+    span.ended.reset();
     span.most_waiting = std::max(span.most_waiting, lock.state.waiting);
   };
-  const auto add = [&](bool is_delay) -> PastSpan& {
-    return past.spans.emplace_back(PastSpan{.holder = {}, .is_delay = is_delay, .begin = now_});
-  };
   for (const Participant& holder : lock.state.holders) {
-    auto span = std::ranges::find_if(
-        past.spans, [&holder](const PastSpan& each) { return is_of(each, holder); });
-    PastSpan& found = span == past.spans.end() ? add(false) : *span;
-    if (found.holder != holder) found.holder = holder;
-    found.is_exact = holder.held_since.has_value();
-    if (found.is_exact) found.begin = std::min(*holder.held_since, end_);
-    see(found);
+    if (holder.node.size() > bounds_.name_bytes) continue;
+    PastSpan& span = span_that([&holder](const PastSpan& each) { return is_of(each, holder); });
+    if (span.holder != holder) span.holder = holder;
+    const auto grant = holder.held_since.value_or(WallTime::max());
+    if (!span.is_exact && span.absent <= grant && grant <= span.begin) {
+      span.begin = grant;
+      span.is_exact = true;
+    }
+    see(span);
   }
   if (lock.is_delayed) {
-    auto span = std::ranges::find_if(
-        past.spans, [](const PastSpan& each) { return each.is_delay && is_open(each); });
-    see(span == past.spans.end() ? add(true) : *span);
+    PastSpan& span = span_that([](const PastSpan& each) { return each.is_delay && is_open(each); });
+    span.is_delay = true;
+    see(span);
   }
-  if (lock.state.holding > lock.state.holders.size()) {
-    past.since = end_;
-  } else {
-    for (PastSpan& span : past.spans) {
-      if (is_open(span) && span.seen != now_) span.ended = end_;
-    }
+  if (past.is_cut) return;
+  for (PastSpan& span : past.spans) {
+    if (is_open(span) && span.seen < pass_.begin) span.ended = pass_.end;
   }
 }
 
+std::vector<WallTime> LockHistory::ends_of(const LockPast& past) const {
+  std::vector<WallTime> ends;
+  if (past.spans.empty() && !past.is_cut) ends.push_back(past.since);
+  for (const PastSpan& span : past.spans) {
+    if (span.seen < pass_.begin) ends.push_back(last_known(span));
+  }
+  return ends;
+}
+
+void LockHistory::forget_until(LockPast& past, WallTime time) const {
+  std::erase_if(past.spans, [this, time](const PastSpan& span) {
+    return span.seen < pass_.begin && last_known(span) <= time;
+  });
+}
+
 void LockHistory::forget() {
-  std::size_t all = 0;
+  std::vector<WallTime> all;
   for (auto& [path, past] : pasts_) {
-    if (past.spans.size() > bounds_.spans_of_lock) {
-      std::vector<WallTime> ends;
-      add_ends(ends, past);
-      const auto until = end_to_forget(std::move(ends), past.spans.size(), bounds_.spans_of_lock);
-      past.since = until.value_or(end_);
-      forget_until(past, past.since);
-      past.spans.resize(std::min(past.spans.size(), bounds_.spans_of_lock));
+    auto ends = ends_of(past);
+    if (ends.size() > bounds_.spans_of_lock) {
+      const WallTime until = end_to_forget(std::move(ends), bounds_.spans_of_lock);
+      past.since = std::max(past.since, until);
+      forget_until(past, until);
+      ends = ends_of(past);
     }
-    all += past.spans.size();
+    all.insert(all.end(), ends.begin(), ends.end());
   }
-  if (all > bounds_.spans) {
-    std::vector<WallTime> ends;
-    for (const auto& [path, past] : pasts_) add_ends(ends, past);
-    since_ = end_to_forget(std::move(ends), all, bounds_.spans - bounds_.spans / 10).value_or(end_);
+  if (all.size() > bounds_.spans) {
+    const WallTime until = end_to_forget(std::move(all), bounds_.spans - bounds_.spans / 10);
+    since_ = std::max(since_, until);
+    for (auto& [path, past] : pasts_) forget_until(past, until);
   }
-  std::size_t rest = bounds_.spans;
-  for (auto& [path, past] : pasts_) {
-    past.since = std::max(past.since, since_);
-    if (all > bounds_.spans) forget_until(past, since_);
-    past.spans.resize(std::min(past.spans.size(), rest));
-    rest -= past.spans.size();
-  }
+  for (auto& [path, past] : pasts_) past.since = std::max(past.since, since_);
   std::erase_if(pasts_, [this](const auto& each) {
     return each.second.spans.empty() && each.second.since <= since_;
   });
@@ -152,7 +193,17 @@ void LockHistory::forget() {
 LockPast LockHistory::past_of(std::string_view path) const {
   const auto past = pasts_.find(path);
   if (past != pasts_.end()) return past->second;
-  return {.since = covers(unread_, path) ? end_ : since_};
+  return {.since = known_since(path)};
+}
+
+std::optional<WallTime> LockHistory::free_since(const LockPast& past) const noexcept {
+  std::optional<WallTime> last;
+  if (past.since >= pass_.end) return last;
+  for (const PastSpan& span : past.spans) {
+    if (is_open(span)) return std::nullopt;
+    last = std::max(last, span.ended);
+  }
+  return last;
 }
 
 }  // namespace zklock::cli
