@@ -56,10 +56,23 @@ class LinkTest(PageCase):
         self.tree.delete(node)
         self.tree.client.delete("/gone")
         self.browser.wait(f"return !{ROW}", "/gone")
-        self.browser.open(self.serve.url + "#lock=%2Fgone&lock=%2Fnever&sort=nonsense")
+        self.browser.open(self.serve.url + "#lock=%2Fgone&lock=%2Fnever&past=1d&sort=nonsense")
         self.browser.wait(f"return {ROW}?.querySelectorAll('.timeline .hold').length === 1", "/gone")
-        self.browser.wait(f"return {ROW}?.querySelector('.timeline .hold') === null", "/never")
+        self.browser.wait(f"return {ROW}?.querySelector('.timeline')", "/never")
+        self.assertIsNone(self.browser.run(f"return {ROW}.querySelector('.timeline .hold')", "/never"))
         self.assertEqual(self.browser.run("return order.value"), "tree")
+
+    def test_open_lock_asks_for_its_past_at_the_first_data(self):
+        self.browser.wait("return beat?.as_of_ms")
+        self.browser.run("""
+            window.beatLater = beat;
+            beat = null;
+            $("span").value = "1d";
+            opened.add("/never");
+            makeRow("l/never");
+            beat = {...beatLater, unreadable: 1};
+            showAges(rows.get("l/never"));""")
+        self.assertEqual(self.browser.run("return pasts.has('/never')"), True)
 
 
 class HostsTest(PageCase):
@@ -97,7 +110,57 @@ class HostsTest(PageCase):
         self.browser.wait("return !$('hosts').hidden")
 
 
+    def show_hosts(self):
+        self.browser.run("$('view').value = 'hosts'; $('view').dispatchEvent(new Event('change'))")
+
+    def test_filters_of_ages_hide_no_host(self):
+        self.tree.contender("/a", host="db1")
+        self.appears("/a")
+        self.browser.run("$('held').click()")
+        self.browser.wait("return !$('empty').hidden")
+        self.show_hosts()
+        self.browser.wait("return document.querySelectorAll('#hosts details').length === 1")
+        self.tree.plant("/java", "lock-")
+        self.browser.run("$('host').value = 'db9'; $('host').dispatchEvent(new Event('change'))")
+        self.browser.wait("return $('empty').textContent === 'No contender; not covered: 1 contender of unknown hosts.' && !$('empty').hidden")
+        self.browser.run("locks.get('/java').queue_cut = true; beat.unreadable = 2; draw()")
+        self.assertIn("not covered: 1 lock has more contenders than are listed, 1 contender of unknown hosts, 2 paths are not read",
+                      self.browser.run("return $('scope').textContent"))
+
+    def test_focus_stays_in_the_view_by_host(self):
+        self.tree.contender("/a", host="db1")
+        self.tree.contender("/b", host="db2")
+        self.appears("/b")
+        self.browser.run("window.atFocus = () => document.activeElement.textContent")
+        self.show_hosts()
+        self.browser.wait("return document.querySelector('#hosts summary')")
+        self.browser.run("document.querySelector('#hosts summary').click()")
+        self.browser.wait("return document.querySelector('#hosts a')")
+        for selector, text in (("a", "/a"), ("button", "Only this host")):
+            self.browser.run("document.querySelector('#hosts ' + arguments[0]).focus()", selector)
+            count = self.browser.run("return locks.get('/a').waiting")
+            self.tree.contender("/a", host="db3")
+            self.browser.wait("return document.querySelector('#hosts td:nth-child(6)').textContent === arguments[0]", str(count + 1))
+            self.assertEqual(self.browser.run("return atFocus()"), text)
+        for i in range(3):
+            self.tree.contender(f"/more-{i}", host="db2")  # db2 moves up
+        self.browser.wait("return document.querySelector('#hosts summary').textContent.startsWith('db2')")
+        self.assertEqual(self.browser.run("return atFocus()"), "Only this host")
+
+
 class CommandTest(PageCase):
+    def test_link_cannot_bring_control_characters(self):
+        self.browser.open(self.serve.url + "#lock=%2Fok&lock=%2Fa%03b&lock=ok")
+        self.browser.wait(f"return {ROW}", "/ok")
+        self.assertEqual(self.browser.run("return [...opened]"), ["/ok"])
+
+    def test_hidden_characters_are_not_copied(self):
+        self.browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
+                         "{value: {writeText: async text => { copied.push(text); }}, configurable: true}); "
+                         "makeRow('l/a\u202eb'); copyCommand('zklock ls /a\u202eb'); showActions(rows.get('l/a\u202eb'))")
+        self.browser.wait("return $('said').textContent === 'Not copied, because the path has hidden characters: zklock ls /a?b'")
+        self.assertEqual(self.browser.run("return [copied, actions.firstChild.title]"), [[], "Copy: zklock ls '/a?b'"])
+
     def test_commands_are_copied_and_quoted(self):
         self.browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
                          "{value: {writeText: async text => { copied.push(text); }}, configurable: true})")
@@ -175,11 +238,27 @@ class FilterTest(PageCase):
         self.shows("/new")
 
     def test_lock_appears_in_a_filter_when_it_is_old_enough(self):
-        self.tree.contender("/a", held_for=590)
+        self.tree.contender("/a", held_for=100)
         self.appears("/a")
         self.browser.run("$('held').click()")
         self.shows()
+        self.browser.run("locks.get('/a').alertSince -= 600e3")  # as if this time passed without an event
         self.shows("/a")
+
+    def test_candidate_never_waits_long(self):
+        waits = "const lock = {path: '/a', holders: [], queue: [{since_ms: 0, candidate: arguments[0]}]}; prepare(lock); return isFinite(lock.waitAlertSince)"
+        self.assertEqual([self.browser.run(waits, candidate) for candidate in (True, False)], [False, True])
+
+    def test_partner_is_shown_in_spite_of_the_filters(self):
+        self.tree.contender("/a", held_for=10)
+        self.appears("/a")
+        for filters in ("$('held').click()", "$('host').value = 'db9'; onChoice(true)"):
+            self.browser.run(filters)
+            self.shows()
+            self.browser.run("search.value = 'x'; onChoice(true)")
+            self.browser.wait("return isSorted && $('empty').textContent === 'No lock of 1 matches and passes the filters.'")
+            self.browser.run("reveal('/a')")
+            self.assertTrue(self.browser.run(f"return document.activeElement === {ROW}", "/a"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,15 @@ from page_test import ROW, PageCase
 from view_case import CURATOR
 
 
+# The server remembers: a hold that was not seen lately, more holds than are drawn, and one that lasts.
+STUB_PAST = """
+    const start = now(), at = minutes => start - minutes * 60e3, holder = {...locks.get("/a").holders[0]};
+    const hold = (begin, seen, ended) => ({kind: "hold", begin_ms: at(begin), begin_exact: false, seen_ms: at(seen), ended_ms: ended, most_waiting: 0, holder});
+    const spans = [hold(10, 5, null), ...Array.from({length: 14}, () => hold(9, 6, at(6))), hold(4, 3, at(3)), hold(2, 0, null)];
+    const answer = {as_of_ms: at(0), since_ms: at(50), gaps_ms: [], spans};
+    window.fetch = async () => ({ok: true, text: async () => JSON.stringify(answer), json: async () => answer});"""
+
+
 class PageHistoryTest(PageCase):
     def open(self, path):
         self.browser.run(f"{ROW}.querySelector('.line').click()", path)
@@ -39,16 +48,31 @@ class PageHistoryTest(PageCase):
         self.browser.wait(f"return {ROW}.querySelectorAll('.timeline .hold').length === 2", "/jobs/report")
         self.picture("live_page_past.png")
 
+    def test_absent_lock_is_free_only_if_the_pass_has_read_its_path(self):
+        self.browser.wait("return beat?.as_of_ms")
+        self.browser.run("opened.add('/never'); schedule(true)")
+        self.browser.wait(f"return {ROW}?.querySelector('.holder').textContent === 'free'", "/never")
+        texts = self.browser.run("""
+            const row = rows.get("l/never"), all = beat;
+            return [["/never", {}], ["/jobs", {}], ["/", {as_of_ms: null}], ["/", {unreadable: 1}], ["/", {locks: 7, shown: 6}]].map(([above, change]) => {
+              root = above;
+              beat = {...all, ...change};
+              showLock(row);
+              return row.cells.holder.textContent + "; " + row.detail.querySelector("p").textContent;
+            });""")
+        self.assertEqual(texts, ["free; path /never; free"] + ["not known; path /never; not known"] * 4)
+
     def test_free_lock_is_shown_on_request(self):
-        node = self.tree.contender("/a")
-        self.appears("/a")
+        node = self.tree.contender("/freed")
+        self.appears("/freed")
         self.tree.delete(node)
-        self.browser.wait(f"return !{ROW} && $('frees').textContent !== ''", "/a")
+        self.browser.wait(f"return !{ROW} && locks.has('/freed') && isFree(locks.get('/freed')) && $('frees').textContent !== ''", "/freed")
         self.browser.run("$('free').click()")
-        self.browser.wait(f"return {ROW}?.querySelector('.holder').textContent.startsWith('free since ')", "/a")
-        self.assertTrue(self.browser.run(f"return {ROW}.querySelector('.past .hold').getAttribute('d') !== ''", "/a"))
-        self.open("/a")
-        self.browser.wait(f"return {ROW}.querySelectorAll('.timeline .hold').length === 1", "/a")
+        self.browser.wait(f"return {ROW}?.querySelector('.holder').textContent.startsWith('free, last seen held at ')", "/freed")
+        self.assertTrue(self.browser.run(f"return {ROW}.querySelector('.past .hold').getAttribute('d').startsWith('M')", "/freed"))
+        self.assertRegex(self.browser.run(f"return {ROW}.querySelector('.past').getAttribute('aria-label')", "/freed"), "^1 hold seen in 1 hour$")
+        self.open("/freed")
+        self.browser.wait(f"return {ROW}.querySelectorAll('.timeline .hold').length === 1", "/freed")
 
     def test_lost_hold_is_marked_by_its_lock_delay_only(self):
         node = self.tree.contender("/a")
@@ -70,6 +94,49 @@ class PageHistoryTest(PageCase):
         self.browser.wait(f"return /^≈ [012] s$/.test({ROW}.querySelector('.since').textContent)", "/java")  # it has waited for 3 s
         self.browser.run("beat.history.gaps_ms = [[0, Infinity]]; showAges(rows.get('l/java'))")
         self.assertRegex(self.text("/java", "since"), "^≤ ")
+
+    def test_end_that_no_pass_saw(self):
+        self.tree.contender("/a", held_for=10)
+        self.appears("/a")
+        self.browser.run(STUB_PAST)
+        self.open("/a")
+        rows = self.browser.wait(f"return {ROW}.querySelector('.timeline') && [...{ROW}.querySelectorAll('.timeline ~ table tr')].slice(1)"
+                                 ".map(line => [line.cells[1].textContent.replace(/.*,/, ''), line.cells[2].textContent])", "/a")
+        self.assertEqual(rows[0][0], "now")
+        self.assertEqual(rows[-1][0], " may last")
+        self.assertRegex(rows[-1][1], "^≥ 5 m to 10 m")
+        lasts, may_last = self.browser.run("const parts = [...document.querySelectorAll('.timeline .hold')]; "
+                                           "return [parts.at(-1), parts[0]].map(part => parseFloat(part.style.left) + parseFloat(part.style.width))")
+        self.assertGreater(lasts - may_last, 5)  # percent of an hour
+        self.assertEqual(self.text("/a", "more"), "3 holds are in the table only")
+        least = "beat = {...beat, interval_ms: 2000, pass_ms: 8000}; const row = rows.get('l/a'); row.past.answer = null; drawPast(row); "
+        self.assertIn("Holds of less than 30 s may be missing", self.browser.run(least + "return row.past.textContent"))
+        known = "beat = {...beat, history: {...beat.history, gaps_ms: []}}; showPastBar(rows.get('l/a').cells.past, {past: [[now() - 300e3, now() - 200e3, null, 0]]}); "
+        self.assertEqual(self.browser.run(known + "return rows.get('l/a').cells.past.querySelector('.unknown').getAttribute('d').split('M').length"), 4)
+
+    def test_hold_that_begins_in_a_gap_may_be_older(self):
+        self.browser.wait("return beat?.history")
+        marks = self.browser.run("const at = now() + 1e6; return [at, at + 1, at + 2].map(begin_ms => "
+                                 "earlier({begin_exact: false, begin_ms}, {since_ms: 0, gaps_ms: [[at, at + 1]]}))")
+        self.assertEqual(marks, ["", "≥ ", ""])
+
+    def test_last_time_is_that_of_the_last_hold(self):
+        self.assertEqual(self.browser.run("return freeText({past: [[5e3, 90e3, 95e3, 0], [10e3, 20e3, 25e3, 0], [91e3, 92e3, 93e3, 1]]})"),
+                         "free, last seen held at " + self.browser.run("return when(90e3)"))
+
+    def test_failed_request_keeps_the_timeline(self):
+        self.tree.contender("/asked")
+        self.appears("/asked")
+        self.open("/asked")
+        self.browser.wait(f"return {ROW}.querySelector('.timeline .hold')", "/asked")
+        self.browser.run("window.passed = fetch; window.fetch = async () => ({ok: false, text: async () => 'no pass has ended'})")
+        self.tree.contender("/asked")
+        self.browser.wait(f"return {ROW}.querySelector('.detail').textContent.includes('The past is not renewed: no pass has ended')", "/asked")
+        self.assertEqual(self.drawn("/asked", "hold"), 1)
+        self.browser.run("window.fetch = passed; showPast(rows.get('l/asked'))")
+        self.browser.wait(f"return {ROW}.querySelector('.timeline') && !{ROW}.querySelector('.problem')", "/asked")
+        self.browser.run("toggle(rows.get('l/asked'), true); showPast(rows.get('l/asked'))")  # it is open
+        self.assertEqual(self.drawn("/asked", "hold"), 1)
 
     def test_unknown_time_is_not_free(self):
         self.tree.contender("/a")

@@ -70,6 +70,30 @@ class ManyLocksTest(unittest.TestCase):
         self.browser.keys("/no such")
         self.browser.wait("return !$('empty').hidden && $('empty').textContent === 'No lock of 5,003 matches.'")
 
+    def test_left_out_lock_is_not_free(self):
+        self.browser.keys("/LOCK-4999 web1")
+        self.scope("1 of 5,003 locks match")
+        self.browser.run(f"{ROW}.querySelector('.line').click()", serve_kit.LEFT_OUT)
+        self.browser.wait(f"return {ROW}.querySelector('.timeline .hold')", serve_kit.LEFT_OUT)
+        texts = self.browser.run("""
+            const row = rows.get("l" + arguments[0]);
+            Object.assign(lockAt(row.path), {delay: true, delay_ms: 60e3, waiting: 1});
+            showLock(row);
+            const {holder, past} = row.cells;
+            return [holder.textContent, past.title, past.querySelector(".unknown").getAttribute("d")];""", serve_kit.LEFT_OUT)
+        self.assertEqual(texts, ["lock delay of 1 m", "past not loaded", "M0.0 0h1000.0v1h-1000.0z"])
+        self.browser.keys(ESCAPE)
+        self.browser.wait(f"return {ROW}?.querySelector('.holder').textContent === 'not known'", serve_kit.LEFT_OUT)
+
+    def test_view_by_host_is_bounded_and_says_what_it_lacks(self):
+        self.browser.run("$('view').value = 'hosts'; onChoice(true)")
+        self.browser.wait("return document.querySelectorAll('#hosts details').length === 3")
+        self.browser.run("document.querySelector('#hosts summary').click()")
+        self.browser.wait("return document.querySelectorAll('#hosts details[open] tr').length === 501", timeout=60)
+        self.assertRegex(self.browser.run("return document.querySelector('#hosts p').textContent"), r"^and 4,\d+ more$")
+        self.browser.run("$('host').value = 'db9'; onChoice(true)")
+        self.browser.wait("return $('empty').textContent === 'No contender; not covered: 3 locks are left out.' && !$('empty').hidden")
+
     def test_search_says_what_it_leaves_out(self):
         self.browser.keys("/shop")
         self.scope("5,000 of 5,003 locks match: 500 are shown, the most important")

@@ -140,6 +140,8 @@ class PageTest(PageCase):
         self.tree.client.ensure_path("/d")
         self.tree.client.create("/d/delay-90000-4294967297-0000000077", b"")
         self.browser.wait(f"return {ROW}?.querySelector('.holder').textContent === 'lock delay of 1 m 30 s, while one waits'", "/d")
+        self.browser.run(f"{ROW}.querySelector('.line').click()", "/d")
+        self.browser.wait(f"return {ROW}.querySelector('.detail p')?.textContent === 'path /d; lock delay'", "/d")
         self.tree.contender("/d")
         self.browser.wait(f"return /^lock delay of 1 m 30 s: about 1 m 2\\d s left$/.test({ROW}.querySelector('.holder').textContent)", "/d")
         self.assertEqual(self.browser.run("return delayText(locks.get('/d'), now() + 90e3)"), "lock delay of 1 m 30 s: ends soon")

@@ -131,8 +131,8 @@ class SlowLink(Proxy):
 class Serve:
     """A context manager: the process `zklock serve`."""
 
-    def __init__(self, program, hosts, *arguments, root="/"):
-        self.command = [program, "-z", hosts, "serve", "--listen", "127.0.0.1:0", "--interval", "200ms", *arguments, root]
+    def __init__(self, program, hosts, *arguments, root="/", interval="200ms"):
+        self.command = [program, "-z", hosts, "serve", "--listen", "127.0.0.1:0", "--interval", interval, *arguments, root]
 
     def __enter__(self):
         self.process = subprocess.Popen(dies_with_us(self.command), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

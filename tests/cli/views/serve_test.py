@@ -373,17 +373,22 @@ class ManyLocksTest(unittest.TestCase):
 class OutageTest(unittest.TestCase):
     def test_server_goes_away_and_comes_back(self):
         with tempfile.TemporaryDirectory() as directory, Servers(directory) as servers:
-            with Serve(PROGRAM, servers.hosts) as serve:
+            with Serve(PROGRAM, servers.hosts, interval="2s") as serve:
                 wait(lambda: serve.get("/healthz")[0] == 200)
                 tree = Tree(servers.hosts)
                 tree.contender("/a", note="nightly")
                 wait(lambda: serve.past("/a")["spans"])
+                # A pass that lasts over the outage leaves no gap. So the server goes between two passes.
+                before = serve.past("/a")["as_of_ms"]
+                wait(lambda: serve.past("/a")["as_of_ms"] > before)
                 member = servers.members[0]
                 member.process.kill()
                 member.process.wait()
                 wait(lambda: serve.get("/healthz")[0] == 503)
                 down = time.time() * 1000
                 self.assertIn("zklock_observed_connected 0", serve.get("/metrics")[2])
+                # A gap is three times the interval and the duration of a pass.
+                wait(lambda: time.time() * 1000 > serve.past("/a")["as_of_ms"] + 8_000)
                 member.start(servers.tick_ms, servers.heap, "", 1)
                 wait(lambda: serve.get("/healthz")[0] == 200, timeout=60)
                 past = wait(lambda: any(begin <= down <= end for begin, end in serve.past("/a")["gaps_ms"]) and serve.past("/a"))

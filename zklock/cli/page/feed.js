@@ -43,12 +43,17 @@ const earliest = times => times.reduce((a, b) => Math.min(a, b ?? Infinity), Inf
 
 // Adds what compare() needs.
 function prepare(lock) {
-  if (!lock.past) [lock.past, lock.since_ms] = [[], Infinity];  // an answer to a query has no past: it is unknown
   lock.sort = lock.path.replaceAll("/", "\u0000");  // so that the children of /a precede /a-b
   // Without the time of the grant, the time in the queue counts for other libraries only.
   lock.alertSince = lock.holders.some(h => h.leader) ? Infinity : earliest(lock.holders.map(h => h.held_since_ms ?? (h.library === "zklock" ? null : h.since_ms)));
   lock.waitSince = earliest(lock.queue.map(w => w.since_ms));
-  lock.waitAlertSince = isFinite(lock.alertSince) || !lock.holders.some(h => h.leader) ? lock.waitSince : Infinity;
+  const isElection = lock.holders.some(h => h.leader) || lock.queue.some(c => c.candidate);
+  lock.waitAlertSince = isElection ? Infinity : lock.waitSince;
+}
+
+function remove(path) {
+  locks.delete(path);
+  changed.add(path);
 }
 
 function store(lock) {
@@ -69,14 +74,14 @@ function connect() {
   on("locks", data => {
     if (data.first) incoming = new Set();
     for (const lock of data.locks) { store(lock); incoming.add(lock.path); }
-    if (data.last) for (const path of [...locks.keys()]) if (!incoming.has(path)) locks.delete(path);
+    if (data.last) for (const path of [...locks.keys()]) if (!incoming.has(path)) remove(path);
     schedule(true);
   });
   on("change", data => {
     const isNew = $("view").value === "hosts" || data.removed.length > 0 || order.value !== "tree" || search.value ||
                   data.locks.some(lock => !locks.has(lock.path) || isFree(locks.get(lock.path)) !== isFree(lock));
     for (const lock of data.locks) store(lock);
-    for (const path of data.removed) locks.delete(path);
+    for (const path of data.removed) remove(path);
     schedule(isNew);
   });
   on("beat", data => {
@@ -84,6 +89,7 @@ function connect() {
     beat = data;
     beatAt = performance.now();
     ask();
+    for (const path of opened) if (!lockAt(path)) changed.add(path);  // it may be known now, or not any more
     schedule(wasCut !== isCut());
   });
   source.addEventListener("error", async () => {

@@ -6,12 +6,12 @@ const STEPS = [30e3, 60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 3 * 3600e3, 6 * 
 const BAR_PARTS = 240;      // so many steps a bar moves, from its right end to its left
 const ROUGH_MS = 10e3;    // a time that is less exact is shown as two times
 const MOST_LANES = 12;      // holds at the same time that the timeline draws
-const pasts = new Map();    // path of an open lock -> the answer of the server, or {problem}
+const pasts = new Map();    // path of an open lock -> {answer, problem, asked, isAsking}; asked: the lock at the last request
 
 const spanMs = () => SPANS[$("span").value];
 const asOf = () => beat?.as_of_ms ?? now();
 const remembers = () => beat?.history?.most > 0;
-const isFree = lock => lock.holding === 0 && lock.waiting === 0 && !lock.delay;
+const isFree = lock => lock.holding === 0 && lock.waiting === 0 && !lock.delay && !lock.isUnknown;
 
 // The part of time that is drawn. It moves in steps, so that little changes from second to second.
 function drawnTime() {
@@ -19,11 +19,12 @@ function drawnTime() {
   return {from: to - spanMs(), to, x: ms => (ms - to + spanMs()) / spanMs()};
 }
 
-// Times at which other holds than the known ones may have existed. `spans`: [begin, seen, ended].
+// Times at which other holds than the known ones may have existed. `spans`: [begin, seen, ended]. If a
+// hold lasts, `seen` and `ended` are null. If only `ended` is null, the hold may last, but it was not seen lately.
 function unknownTimes(since, spans) {
   const {since_ms, gaps_ms} = beat.history;
   return [[-Infinity, Math.max(since ?? 0, since_ms)], ...gaps_ms, [asOf(), Infinity],
-          ...spans.filter(([, , ended]) => ended !== null).map(([, seen, ended]) => [seen, ended])];
+          ...spans.filter(([, seen]) => seen !== null).map(([, seen, ended]) => [seen, ended ?? Infinity])];
 }
 
 // Whether a pass saw the lock shortly before this time, so that a hold that it did not see began then.
@@ -58,64 +59,90 @@ function makeBar(cell) {
 
 function showPastBar(cell, lock) {
   if (!remembers()) return;
-  const time = drawnTime(), spans = lock.past, end = span => span[1] ?? asOf();
+  const time = drawnTime(), isLoaded = lock.past !== undefined, spans = lock.past ?? [], end = span => span[1] ?? asOf();
   const timesOf = kind => spans.filter(span => span[3] === kind).map(span => [span[0], end(span)]);
-  const parts = [unknownTimes(lock.since_ms, spans), timesOf(0), timesOf(1)];
+  const parts = [isLoaded ? unknownTimes(lock.since_ms, spans) : [[-Infinity, Infinity]], timesOf(0), timesOf(1)];
   parts.forEach((times, i) => {
     const path = cell.firstChild.children[i], text = outline(times, time);
     if (path.getAttribute("d") !== text) path.setAttribute("d", text);
   });
   const inTime = spans.filter(span => end(span) > time.from), lost = inTime.filter(span => span[3] === 1).length;
-  const text = `${counted(inTime.length - lost, "hold", "holds")} in ${$("span").selectedOptions[0].text}` +
+  const text = !isLoaded ? "past not loaded" : `${counted(inTime.length - lost, "hold", "holds")} seen in ${$("span").selectedOptions[0].text}` +
                (lost ? `, ${counted(lost, "lock delay", "lock delays")}` : "");
-  if (cell.title !== text) cell.title = text;
+  if (cell.title === text) return;
+  cell.title = text;
+  cell.setAttribute("role", "img");
+  cell.setAttribute("aria-label", text);
 }
 
 // ---- the timeline of an open lock
 
-// Asks the server for what it remembers. A newer answer replaces an older one.
-async function fetchPast(path) {
-  const asked = lockAt(path) ?? null;
-  let answer;
+// Asks the server for what it remembers, if the lock has changed since, or the last request has failed.
+async function askPast(path) {
+  const lock = lockAt(path) ?? null, past = pasts.get(path) ?? {answer: null, problem: "", asked: undefined, isAsking: false};
+  pasts.set(path, past);
+  if (past.isAsking || (past.asked === lock && !past.problem)) return;
+  past.asked = lock;
+  past.isAsking = true;
   try {
     const reply = await fetch(`api/history?path=${encodeURIComponent(path)}`, {signal: AbortSignal.timeout(ANSWER_MS)});
-    answer = reply.ok ? await reply.json() : {problem: (await reply.text()).trim()};
-  } catch { answer = {problem: "zklock serve has not answered"}; }
-  if (!opened.has(path)) return;
-  pasts.set(path, {...answer, asked});
+    const text = await reply.text();
+    past.problem = reply.ok ? "" : text.trim();
+    if (reply.ok) past.answer = JSON.parse(text);
+  } catch { past.problem = "zklock serve has not answered"; }
+  past.isAsking = false;
   const row = rows.get("l" + path);
-  if (row) showPast(row);
-}
-
-function pastOf(row) {
-  const lock = lockAt(row.path) ?? null, past = pasts.get(row.path);
-  if (past?.asked !== lock && past?.asking !== lock) {
-    pasts.set(row.path, {...past, asking: lock});
-    fetchPast(row.path);
-  }
-  return past?.spans ? past : null;
+  if (!row?.past || pasts.get(path) !== past) return;
+  drawPast(row);
+  if ((lockAt(path) ?? null) !== past.asked) askPast(path);
 }
 
 const describe = span => span.holder ? person(span.holder) : "lock delay: a hold was lost";
 
-// The hold may have begun before the server saw it.
-const earlier = (span, since) => !span.begin_exact && span.begin_ms <= since ? "≥ " : "";
+// Whether the newest pass saw the hold. Otherwise it ended, or it may last.
+const lasts = (span, past) => span.ended_ms === null && span.seen_ms >= past.as_of_ms;
+
+const lastSeen = (span, past) => lasts(span, past) ? asOf() : Math.max(span.begin_ms, span.seen_ms);
+
+// The hold may have begun before the server saw it: in a time without a pass.
+function earlier(span, past) {
+  const isUnseen = span.begin_ms <= Math.max(past.since_ms, beat.history.since_ms) ||
+                   past.gaps_ms.some(([from, to]) => from < span.begin_ms && span.begin_ms <= to);
+  return !span.begin_exact && isUnseen ? "≥ " : "";
+}
 
 // Two durations if the end is known roughly only.
-function heldFor(span, since) {
-  const most = (span.ended_ms ?? now()) - span.begin_ms, least = span.ended_ms === null ? most : span.seen_ms - span.begin_ms;
-  return earlier(span, since) + (most - least > ROUGH_MS ? `${duration(least)} to ${duration(most)}` : duration(most));
+function heldFor(span, past) {
+  const most = (span.ended_ms ?? now()) - span.begin_ms, least = lasts(span, past) ? most : span.seen_ms - span.begin_ms;
+  return earlier(span, past) + (most - least > ROUGH_MS ? `${duration(least)} to ${duration(most)}` : duration(most));
+}
+
+function untilText(span, past) {
+  if (span.ended_ms === null) return lasts(span, past) ? "now" : `${when(span.seen_ms)}, may last`;
+  return (span.ended_ms - span.seen_ms > ROUGH_MS ? `${when(span.seen_ms)} to ` : "") + when(span.ended_ms);
 }
 
 const dateText = ms => ms === null ? "" : new Date(ms).toLocaleString([], {hour12: false, dateStyle: "medium", timeStyle: "medium"});
+// The time, with its date unless that is today.
+const when = ms => new Date(ms).toDateString() === new Date(now()).toDateString() ? clock(ms) : dateText(ms);
 
 function showPast(row) {
   if (!row.past || !remembers()) return;
-  const past = pastOf(row);
-  if (row.past.shown === past) return moveTimeline(row);
-  row.past.shown = past;
-  row.past.replaceChildren();
-  if (!past) return;
+  askPast(row.path);
+  drawPast(row);
+}
+
+function drawPast(row) {
+  const {answer, problem} = pasts.get(row.path), box = row.past;
+  if (box.answer === answer && box.problem === problem) return moveTimeline(row);
+  Object.assign(box, {answer, problem});
+  box.replaceChildren();
+  row.ages = row.ages.filter(([cell]) => cell.isConnected);
+  if (answer) drawAnswer(row, answer);
+  if (problem) element("p", "problem", box).textContent = safe(`The past is not ${answer ? "renewed" : "loaded"}: ${problem}`);
+}
+
+function drawAnswer(row, past) {
   element("div", "timeline", row.past);
   moveTimeline(row);
   const key = element("p", "key", row.past);
@@ -123,19 +150,18 @@ function showPast(row) {
     element("i", name, key);
     key.append(` ${text} `);
   }
-  const since = Math.max(past.since_ms, beat.history.since_ms), least = duration(Math.max(beat.interval_ms, beat.pass_ms * 1.5) + 999);
-  element("p", "", row.past).textContent = `Known since ${clock(since)}: at most ${number(beat.history.most_of_lock)} holds of a lock, ` +
-    `${number(beat.history.most)} of all. Holds of less than ${least} may be missing. How a hold ended is not known, unless a lock delay follows.`;
-  row.ages = row.ages.filter(([cell]) => cell.isConnected);
-  listPast(element("table", "", row.past), row, past, since);
+  const {since_ms, most_of_lock, most} = beat.history, least = duration(3 * (beat.interval_ms + beat.pass_ms) + 999);
+  element("p", "", row.past).textContent = `Known since ${when(Math.max(past.since_ms, since_ms))}: at most ${number(most_of_lock)} holds of a lock, ` +
+    `${number(most)} of all. Holds of less than ${least} may be missing. A lock delay says that a hold was lost; otherwise, how a hold ended is not known.`;
+  listPast(element("table", "", row.past), row, past);
 }
 
 // Draws the timeline anew, because time has passed.
 function moveTimeline(row) {
-  const box = row.past.firstChild;
-  if (!box) return;
+  const {answer, firstChild: box} = row.past;
+  if (!answer) return;
   box.replaceChildren();
-  drawTimeline(box, row.past.shown, drawnTime());
+  drawTimeline(box, answer, drawnTime());
 }
 
 function drawTimeline(box, past, time) {
@@ -146,21 +172,27 @@ function drawTimeline(box, past, time) {
     part.style.width = `${100 * (Math.min(1, time.x(end)) - Math.max(0, time.x(begin)))}%`;
   };
   const drawn = (begin, end) => end > time.from && begin < time.to;
-  const lanes = [], end = span => span.ended_ms === null ? asOf() : span.seen_ms;
+  const lanes = [], end = span => lastSeen(span, past);
+  let hidden = 0;
   for (const span of [...past.spans].sort((a, b) => a.begin_ms - b.begin_ms)) {
     if (!drawn(span.begin_ms, end(span))) continue;
     let lane = lanes.findIndex(last => last <= span.begin_ms);
     if (lane < 0) lane = lanes.length;
-    if (lane >= MOST_LANES) continue;
+    if (lane >= MOST_LANES) { ++hidden; continue; }
     lanes[lane] = end(span);
     const part = element("span", span.holder ? "hold" : "delay", box);
     place(part, span.begin_ms, end(span));
     part.style.top = `${lane * 22}px`;
     if (time.x(end(span)) - time.x(span.begin_ms) > 0.05) part.textContent = safe(describe(span));
-    part.title = safe(`${describe(span)}\nfrom ${dateText(span.begin_ms)} for ${heldFor(span, past.since_ms)}; at most ${span.most_waiting} waited`);
+    part.title = safe(`${describe(span)}\nfrom ${dateText(span.begin_ms)} for ${heldFor(span, past)}; at most ${span.most_waiting} seen waiting`);
   }
-  const height = Math.max(1, lanes.length) * 22;
-  for (const [begin, until] of unknownTimes(past.since_ms, past.spans.map(s => [s.begin_ms, s.seen_ms, s.ended_ms]))) {
+  if (hidden) {
+    const part = element("span", "more", box);
+    part.textContent = `${counted(hidden, "hold is", "holds are")} in the table only`;
+    part.style.top = `${lanes.length * 22}px`;
+  }
+  const height = Math.max(1, lanes.length + (hidden > 0)) * 22;
+  for (const [begin, until] of unknownTimes(past.since_ms, past.spans.map(s => [s.begin_ms, lasts(s, past) ? null : s.seen_ms, s.ended_ms]))) {
     if (!drawn(begin, until)) continue;
     const part = element("span", "unknown");
     place(part, begin, until);
@@ -175,15 +207,12 @@ function drawTimeline(box, past, time) {
   box.style.height = `${height + 18}px`;
 }
 
-function listPast(table, row, past, since) {
-  addLine(table, ["From", "Until", "For", "Most waiting", "Holder", "Note", "Token"], "th");
+function listPast(table, row, past) {
+  addLine(table, ["From", "Until", "For", "Most seen waiting", "Holder", "Note", "Token"], "th");
   for (const span of [...past.spans].reverse()) {
-    const lasts = span.ended_ms === null;
-    const until = lasts ? "now" : span.ended_ms - span.seen_ms > ROUGH_MS ? `${clock(span.seen_ms)} to ${clock(span.ended_ms)}` : clock(span.ended_ms);
-    const cells = addLine(table, [clock(span.begin_ms), until, heldFor(span, since), span.most_waiting, describe(span), span.holder?.note, span.holder?.token]);
+    const texts = [when(span.begin_ms), untilText(span, past), heldFor(span, past), span.most_waiting, describe(span), span.holder?.note, span.holder?.token];
+    const cells = addLine(table, texts);
     table.lastChild.classList.toggle("delay", !span.holder);
-    if (lasts) row.ages.push([cells[2], span.begin_ms, earlier(span, since)]);
-    cells[0].title = dateText(span.begin_ms);
-    cells[1].title = span.ended_ms === null ? "" : dateText(span.ended_ms);
+    if (lasts(span, past)) row.ages.push([cells[2], span.begin_ms, earlier(span, past)]);
   }
 }

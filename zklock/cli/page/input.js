@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys and clicks.
 function toggle(row, isOpen) {
-  if (!row.isFolder) pasts.delete(row.path);
   const set = row.isFolder ? closed : opened, has = set.has(row.path);
   const wants = isOpen === undefined ? !has : row.isFolder ? !isOpen : isOpen;
   if (has === wants) return;
   if (wants) set.add(row.path); else set.delete(row.path);
   if (row.isFolder) return schedule(true);
+  pasts.delete(row.path);
   changed.add(row.path);
   onChoice(true);
 }
@@ -20,7 +20,8 @@ function select(key, takesFocus = true) {
 // Shows the row of a lock, whatever hides it.
 function reveal(path) {
   $("view").value = "locks";
-  search.value = "";
+  search.value = $("host").value = "";
+  for (const id of ["held", "waited", "dead"]) $(id).checked = false;
   closed.clear();
   active = "l" + path;
   if (isCut()) order.value = "tree";  // the stream has the deadlocks, and another order may not

@@ -23,18 +23,23 @@ function link() {
 
 // Shows what a control says now. `isStep`: the browser's "back" returns to the view before.
 function onChoice(isStep) {
-  if (link() !== (location.hash || "#")) history[isStep ? "pushState" : "replaceState"](null, "", link());
+  try {
+    if (link() !== (location.hash || "#")) history[isStep ? "pushState" : "replaceState"](null, "", link());
+  } catch { /* A browser refuses many changes of the address in a short time. The next choice sets it. */ }
   if (beat) ask();
   visible.forEach(showAges);
   schedule(true);
 }
 
+// Returns the locks of an address. No znode has control characters in its path.
+const locksOf = fields => fields.getAll("lock").filter(path => /^\/[^\0-\u001f\u007f-\u009f]*$/.test(path));
+
 function readLink() {
-  const fields = new URLSearchParams(location.hash.slice(1));
+  const fields = new URLSearchParams(location.hash.slice(1)), linked = locksOf(fields);
   for (const [name, control] of Object.entries(controls)) setControl(control, fields.get(name) ?? defaults[name]);
-  for (const path of [...opened, ...fields.getAll("lock")]) changed.add(path);
+  for (const path of [...opened, ...linked]) changed.add(path);
   opened.clear();
-  for (const path of fields.getAll("lock")) opened.add(path);
+  for (const path of linked) opened.add(path);
   active = opened.size ? "l" + [...opened][0] : active;
   pasts.clear();
   if (beat) ask();

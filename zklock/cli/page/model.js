@@ -70,7 +70,7 @@ function kindText(lock) {
 // A lock delay runs while a contender waits. The server saw its begin within one pass.
 function delayText(lock, t) {
   const whole = `lock delay of ${duration(lock.delay_ms)}`;
-  const seen = lock.past.findLast(([, , ended, isDelay]) => isDelay && ended === null);
+  const seen = lock.past?.findLast(([, , ended, isDelay]) => isDelay && ended === null);
   if (!lock.waiting) return `${whole}, while one waits`;
   if (!seen || !isFinite(lock.waitSince)) return whole;
   const left = Math.max(seen[0], lock.waitSince) + lock.delay_ms - t;
@@ -81,7 +81,7 @@ function delayText(lock, t) {
 // the hold begin, "≤ " if only the time in the queue is known. null: unknown.
 function heldSince(lock) {
   let since = null, mark = "";
-  const begins = lock.past.filter(([, , ended, isDelay]) => ended === null && !isDelay).map(([begin]) => begin);
+  const begins = (lock.past ?? []).filter(([, , ended, isDelay]) => ended === null && !isDelay).map(([begin]) => begin);
   const isSeen = begins.length === lock.holding && begins.every(begin => sawBefore(lock, begin));
   for (const h of lock.holders) {
     const at = h.held_since_ms ?? h.since_ms;
@@ -93,10 +93,15 @@ const ageText = (from, t, prefix) => from === null ? "?" : prefix + duration(t -
 
 // The stream is newer than the answer to a query.
 const lockAt = path => locks.get(path) ?? found?.byPath.get(path);
-// A lock without contenders that the server does not send.
-function freeLock(path) {
+// Whether a lock that the server does not send is free: the newest pass has read its path, and no lock is left out.
+function isRead(path) {
+  const isBelowRoot = path === root || path.startsWith(root === "/" ? "/" : root + "/");
+  return beat !== null && beat.as_of_ms !== null && !isCut() && !beat.unreadable && isBelowRoot;
+}
+// A lock that the page has not received. It is free, or its state is not known.
+function absentLock(path) {
   const lock = {path, kind: null, holders: [], queue: [], holding: 0, waiting: 0, permits: null, delay: false,
-                foreign: {count: 0}, cycle: "none", cycle_paths: []};
+                foreign: {count: 0}, cycle: "none", cycle_paths: [], isUnknown: !isRead(path)};
   prepare(lock);
   return lock;
 }

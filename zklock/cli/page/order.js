@@ -17,10 +17,11 @@ function compare(a, b) {
 const isLong = (since, over) => now() - since >= over;
 const isHeldLong = lock => isLong(lock.alertSince, beat?.held_over_ms);
 const isWaitLong = lock => isLong(lock.waitAlertSince, beat?.waited_over_ms);
-const isFiltered = () => ["held", "waited", "dead"].some(id => $(id).checked);
-// Returns whether a lock passes, as a function, because the controls are slow to read.
+const isFiltered = () => ["held", "waited", "dead"].some(id => $(id).checked && !$(id).disabled);
+// Returns whether a lock passes, as a function, because the controls are slow to read. In the view by
+// host, only the host counts: each hold and each wait on a host matters before a reboot.
 function filter() {
-  const host = $("host").value, [held, waited, dead, free] = ["held", "waited", "dead", "free"].map(id => $(id).checked);
+  const host = $("host").value, [held, waited, dead, free] = ["held", "waited", "dead", "free"].map(id => $(id).checked && !$(id).disabled);
   const has = c => c.host === host, isAny = held || waited || dead;
   return lock => (!host || lock.holders.some(has) || lock.queue.some(has)) && (isAny ?
     (held && isHeldLong(lock)) || (waited && isWaitLong(lock)) || (dead && lock.cycle !== "none") : free || !isFree(lock) || opened.has(lock.path));
@@ -32,7 +33,7 @@ function choose() {
   if (isAnswered()) return found.locks.map(lock => lockAt(lock.path)).filter(passes);
   const words = wordsOf(search.value);
   // An open lock stays if it becomes free. A link can open one that the server does not send.
-  const others = [...opened].filter(path => !lockAt(path)).map(freeLock);
+  const others = [...opened].filter(path => !lockAt(path)).map(absentLock);
   return [...locks.values(), ...others].filter(lock => passes(lock) && matches(lock, words));
 }
 
@@ -132,6 +133,7 @@ function draw() {
   const isByHost = $("view").value === "hosts";
   tree.hidden = $("titles").hidden = isByHost;
   $("hosts").hidden = !isByHost;
+  for (const id of ["held", "waited", "dead", "free"]) $(id).disabled = isByHost;
   if (!isSorted) { isSorted = true; if (isByHost) showHosts(); else arrange(); }
   for (const path of changed) {
     const row = rows.get("l" + path);
@@ -184,11 +186,14 @@ function showScope(isByHost) {
     text = `${number(beat.shown)} of ${all} locks are shown, chosen by deadlocks, oldest holds and longest waits`;
     if (queryOf()) text = problem ? `only the ${number(beat.shown)} shown of ${all} locks are searched and sorted` : `searching all ${all} locks`;
   }
+  if (isByHost) text = [text, hostsLack()].filter(Boolean).join("; ");
   show($("scope"), text);
   $("scope").hidden = text === "";
   if (isByHost) return;  // showHosts() says whether it is empty
+  const hasFilter = isFiltered() || $("host").value !== "";
   const isWaiting = isCut() && queryOf() && !isAnswered();
+  const noMatch = `No lock of ${all} matches${hasFilter ? " and passes the filters" : ""}.`;
   $("empty").hidden = items.length > 0;
-  show($("empty"), isWaiting ? problem ? `No match among the ${number(beat.shown)} shown locks.` : "Searching." : words && beat ? `No lock of ${all} matches.`
-       : isFiltered() || $("host").value ? "No lock passes the filters." : "No lock.");
+  show($("empty"), isWaiting ? problem ? `No match among the ${number(beat.shown)} shown locks.` : "Searching." : words && beat ? noMatch
+       : hasFilter ? "No lock passes the filters." : "No lock.");
 }

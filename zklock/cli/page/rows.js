@@ -53,8 +53,13 @@ function dropRow(row) {
   rows.delete(row.key);
 }
 
+function stateOf(lock) {
+  if (lock.holders.length) return "held";
+  return lock.isUnknown ? "not known" : lock.delay ? "lock delay" : isFree(lock) ? "free" : "not held";
+}
+
 function showLock(row) {
-  const lock = lockAt(row.path) ?? freeLock(row.path);
+  const lock = lockAt(row.path) ?? absentLock(row.path);
   const {cells, box} = row, held = lock.holders.length > 0;
   box.classList.toggle("held", held);
   box.classList.toggle("waits", !held && (lock.waiting > 0 || lock.delay));
@@ -64,12 +69,12 @@ function showLock(row) {
   const more = lock.holding - 1;
   if (!lock.delay) {
     show(cells.holder, safe(held ? person(lock.holders[0]) + (more > 0 ? ` and ${more} more` : "")
-                                 : isFree(lock) ? freeText(lock) : "-"));
+                                 : isFree(lock) ? freeText(lock) : lock.isUnknown ? "not known" : "-"));
   }
   cells.holder.title = safe(lock.holders.map(h => `${kindOf(h)}: ${person(h)}`).join("\n"));
   show(cells.kind, kindText(lock));
   show(cells.note, safe(lock.holders.map(h => h.note).filter(Boolean).join(", ")));
-  cells.dot.title = held ? "held" : lock.waiting ? "not held" : "free";
+  cells.dot.title = stateOf(lock);
   show(cells.count, lock.waiting ? String(lock.waiting) : "");
   showDetail(row, lock);
   showAges(row);
@@ -91,34 +96,36 @@ function makeActions() {
   return box;
 }
 
+// A terminal may run what hidden characters of a path make of the command: it is not copied.
 async function copyCommand(text) {
-  const copied = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-  show($("said"), copied ? `Copied: ${safe(text)}` : safe(text));
-  $("said").classList.add("shown");
+  const shown = safe(text), isHidden = shown !== text, said = $("said");
+  const copied = !isHidden && await navigator.clipboard?.writeText(text).then(() => true, () => false);
+  said.textContent = isHidden ? `Not copied, because the path has hidden characters: ${shown}` : copied ? `Copied: ${shown}` : shown;
+  said.classList.add("shown");
   clearTimeout(copyCommand.timer);
-  copyCommand.timer = setTimeout(() => $("said").classList.remove("shown"), copied ? 3000 : 20000);
+  copyCommand.timer = setTimeout(() => { said.classList.remove("shown"); said.textContent = ""; }, copied ? 3000 : 20000);
 }
 
 // Gives the row what the pointer may want: times, and the buttons.
 function showActions(row) {
   if (!row || row.isFolder) return;
-  const lock = lockAt(row.path) ?? freeLock(row.path), {since} = heldSince(lock);
+  const lock = lockAt(row.path) ?? absentLock(row.path), {since} = heldSince(lock);
   row.cells.since.title = since === null ? "" : `since ${dateText(since)}`;
   row.cells.wait.title = isFinite(lock.waitSince) ? `since ${dateText(lock.waitSince)}` : "";
   if (actions.parentElement === row.cells.holder.parentElement) return;
-  for (const button of actions.children) button.title = button.ariaLabel = `Copy: zklock ${button.textContent} ${quoted(row.path)}`;
+  for (const button of actions.children) button.title = button.ariaLabel = safe(`Copy: zklock ${button.textContent} ${quoted(row.path)}`);
   row.cells.holder.parentElement.append(actions);
 }
 
-// Says when the last hold of a free lock ended.
+// Says when the last known hold of a free lock was seen. Later ones may have been missed.
 function freeText(lock) {
-  const last = lock.past.at(-1);
-  return last ? `free since ${clock(last[2])}` : "free";
+  const seen = (lock.past ?? []).filter(([, , , isDelay]) => !isDelay).reduce((last, span) => Math.max(last, span[1] ?? 0), 0);
+  return seen ? `free, last seen held at ${when(seen)}` : "free";
 }
 
 function showAges(row) {
   if (row.isFolder) return;
-  const lock = lockAt(row.path) ?? freeLock(row.path);
+  const lock = lockAt(row.path) ?? absentLock(row.path);
   const {since, mark} = heldSince(lock), t = now();
   if (lock.delay) show(row.cells.holder, delayText(lock, t));
   show(row.cells.since, lock.holders.length ? ageText(since, t, mark) : "");
@@ -126,7 +133,7 @@ function showAges(row) {
   showBar(row.cells, lock, t);
   showPastBar(row.cells.past, lock);
   const step = Math.floor(t * BAR_PARTS / spanMs());
-  if (row.past && row.pastStep !== step) { row.pastStep = step; showPast(row); }
+  if (row.past && remembers() && row.pastStep !== step) { row.pastStep = step; showPast(row); }
   for (const [cell, from, prefix] of row.ages) show(cell, ageText(from, t, prefix));
 }
 
@@ -144,7 +151,7 @@ function showBar({bar, wait}, lock, t) {
   const longest = waits.length ? duration(waits[0]) : "";
   show(wait, longest);
   wait.className = `wait ${waits.length ? overOf(waits[0]) : ""}`;
-  const text = waits.length ? `${lock.waiting} waiting, the longest for ${longest}` : "none waits";
+  const text = waits.length ? `${lock.waiting} waiting, the longest for ${longest}` : lock.isUnknown ? "not known" : "none waits";
   if (bar.title !== text) { bar.title = text; bar.setAttribute("aria-label", text); }
 }
 
@@ -178,16 +185,16 @@ function showPartners(row, lock) {
 }
 
 function showContenders(row, lock) {
-  const facts = [`path ${lock.path}`, kindText(lock) || "free"];
+  const facts = [`path ${lock.path}`, kindText(lock) || stateOf(lock)];
   if (lock.foreign.count) facts.push(`${counted(lock.foreign.count, "other child", "other children")}: ${lock.foreign.names.join(", ")}`);
   element("p", "", row.detail).textContent = safe(facts.join("; "));
   row.past = element("div", "", row.detail);
   showPast(row);
   const table = element("table", "contenders", row.detail);
-  addLine(table, ["State", "Kind", "Contender", "Since", "Note", "Thread", "Token", "Session", "Znode"], "th");
+  addLine(table, ["State", "Kind", "Contender", "For", "Since", "Note", "Thread", "Token", "Session", "Znode"], "th");
   const add = (state, c, from, prefix) => {
-    const cells = addLine(table, [state, kindOf(c), person(c), "", c.note, c.thread, c.token, c.session, c.node]);
-    cells[3].title = dateText(from);
+    const time = from === null ? "" : (prefix && "after ") + when(from);
+    const cells = addLine(table, [state, kindOf(c), person(c), "", time, c.note, c.thread, c.token, c.session, c.node]);
     row.ages.push([cells[3], from, prefix]);
   };
   for (const h of lock.holders)
