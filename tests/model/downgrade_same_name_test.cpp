@@ -178,6 +178,21 @@ TEST_F(DowngradeSameName, PathIsKept_HolderReads) {
   }
 }
 
+// The first transaction after a reconnect: nothing has shown the contender's znode since.
+TEST_F(DowngradeSameName, BeginsAfterReconnect_SparesOther) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, LockWorld::to_write(owner));
+  reads_ = granted(0, LockWorld::to_read(owner));
+  name_ = lock_.nodes().at(0);
+  lock_.world().disconnect(0);
+  run();
+  const auto other = acquired_by_other(LockWorld::to_write());
+  lock_.world().reconnect(0);
+  run_only(0, [&] { return client(0).is_connected(); });
+  lock_.release(writes);
+  expect_spared(other);
+}
+
 // An earlier copy of the transaction was executed.
 TEST_F(DowngradeSameName, ReaderZnodeExists_ReleaseDeletesIt) {
   const Owner owner = Owner::unique();

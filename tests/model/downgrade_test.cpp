@@ -156,6 +156,21 @@ TEST_F(Downgrade, CloseDuringDowngrade_HoldIsLost) {
 
 // ---- the znode ----------------------------------------------------------------------------------
 
+TEST_F(Downgrade, Downgraded_HasDataOfWriterZnode) {
+  const Node before = *ensemble().find(writer_);
+  world().run_for(1s);
+  downgraded();
+  const Node after = *ensemble().find(reader_);
+  auto said = core::ZnodeData::parse(after.data);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->token, hold().token().zxid);
+  EXPECT_EQ(said->since_ms, before.created_ms);
+  said->token = said->since_ms = 0;
+  EXPECT_EQ(said->encode(), before.data);
+  release(reads_);
+  expect_rest();
+}
+
 // A list can be older than the downgrade.
 TEST_F(Downgrade, EitherZnodeName_IsOwn) {
   downgraded();
@@ -194,6 +209,18 @@ TEST_F(Downgrade, ZnodeDeletedBefore_IsLoss) {
   EXPECT_EQ(lock_.losses_notified(reads_), 1U);
   EXPECT_TRUE(lock_.nodes().empty());
   release(reads_);
+  expect_rest();
+}
+
+// The tick reads the reader's znode before any watch on it is set.
+TEST_F(Downgrade, ZnodeReplacedByStranger_IsLoss) {
+  downgraded();
+  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
+  ASSERT_EQ(ensemble().create(reader_), Status::ok);
+  world().run_for(5s);
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  release(reads_);
+  ensemble().remove(reader_);
   expect_rest();
 }
 

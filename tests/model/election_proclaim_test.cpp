@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/election_fixture.h"
+#include "tests/model/faults.h"
 #include "tests/model/lock_world.h"
 #include "zklock/core/child_nodes.h"
 #include "zklock/recipes/election/leadership_state.h"
@@ -47,6 +48,65 @@ TEST(ElectionModel, LaterValueWritten_EarlierIsNotSentAgain) {
   EXPECT_EQ(election.results.front()->code, Errc::no_node);
   EXPECT_EQ(election.results.back()->code, std::nullopt);
   EXPECT_EQ(election.view().proclaimed, "b");
+}
+
+/// Returns the difference between the reported result and the stored value; empty if none.
+std::string wrong_result(const ProclaimResult& result, const std::optional<std::string>& written) {
+  if (result.outcomes != 1) return "reported " + std::to_string(result.outcomes) + " times";
+  if (result.code == Errc::outcome_unknown) return {};
+  const bool is_there = written == result.value;
+  if (!result.code && !is_there) return "reported as written, but was not";
+  if (result.code && is_there) return "reported as not written, but was";
+  return {};
+}
+
+// The fault hits the leader's client after each number of steps of a proclamation.
+TEST(ElectionModel, FaultDuringProclaim_ReportsTrueOutcome) {
+  std::size_t retained = 0;
+  std::size_t changed = 0;
+  for (const auto& [name, fault] : faults_and({
+           {"lost request", [](World& w) { w.lose_request(0); }},
+           {"lost reply", [](World& w) { w.lose_reply(0); }},
+       })) {
+    for (int steps = 0; steps < 14; ++steps) {
+      SCOPED_TRACE(std::string(name) + " after step " + std::to_string(steps));
+      ElectionWorld election;
+      const Leadership first = election.leadership(0);
+      election.proclaim(first, "a");
+      for (int i = 0; i < steps; ++i) {
+        const auto next = election.world().steps().front();
+        if (next.kind != Step::Kind::timer) election.world().run(next);
+      }
+      const auto before = election.written(first);
+      fault(election.world());
+      election.world().run_all();
+      const ProclaimResult& result = *election.results.back();
+      // The znode is deleted with the session. So the value is known only while the znode exists.
+      const auto after = election.written(first);
+      if (result.outcomes > 0 && (before || after)) {
+        EXPECT_EQ(wrong_result(result, after ? after : before), "");
+      }
+      election.lock.connect_all();
+      election.world().run_for(30s);
+      EXPECT_EQ(result.outcomes, 1);
+      EXPECT_EQ(election.violation, "");
+
+      const bool is_first = election.leadership(0).state() == HoldState::held;
+      const Leadership now = election.leadership(is_first ? 0 : 1);
+      ASSERT_EQ(now.state(), HoldState::held);
+      EXPECT_EQ(election.leader_in_view(), now.token());
+      ++(now.token() == first.token() ? retained : changed);
+      if (now.token() == first.token()) {
+        EXPECT_EQ(wrong_result(result, election.written(first)), "");
+      }
+      election.proclaim(now, "b");
+      election.world().run_for(5s);
+      EXPECT_EQ(election.results.back()->code, std::nullopt);
+      EXPECT_EQ(election.view().proclaimed, "b");
+    }
+  }
+  EXPECT_GT(retained, 50U);
+  EXPECT_GT(changed, 50U);
 }
 
 // withdraw() is called after each number of steps. After it nothing is sent.

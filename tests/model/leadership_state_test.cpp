@@ -141,6 +141,20 @@ TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
   expect_rest();
 }
 
+TEST_F(LeadershipStateTest, RenewedWithFirstLimit_LimitIsReported) {
+  const auto call = granted(0, {.listener = listener(0)});
+  run_for(7s);
+  EXPECT_TRUE(lock_.call(call).hold.renew(2s));
+  run_for(2s - 1ns);
+  EXPECT_EQ(state(call), HoldState::held);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring"}));
+  run_for(1ns);
+  EXPECT_EQ(events_, (Events{"acquired", "expiring", "expired"}));
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
+  lock_.release(call);
+  expect_rest();
+}
+
 TEST_F(LeadershipStateTest, Renewed_HoldTimeStartsAgain) {
   const auto call = granted(0, {.limit = {.longest = 8s}, .listener = listener(0)});
   run_for(7s);

@@ -107,6 +107,21 @@ TEST_F(LockDelayKinds, DowngradePostponed_ReleaseLeavesNoDelay) {
   expect_rest();
 }
 
+// The work of an ended thread can be at any point, so its owner is not downgraded.
+TEST_F(LockDelayKinds, ThreadExited_NewReaderWaitsForDelay) {
+  const Owner owner = Owner::unique();
+  const auto [writer, reader] = writes_and_reads(owner, core::CountKind::lock);
+  const auto next = waiting(1, LockWorld::to_read());
+  lock_.path_lock(0)->thread_exits(owner);
+  run_for(1s);
+  EXPECT_FALSE(is_granted(next));
+  release(reader);
+  expect_granted_after(kDelay, next);
+  release(next);
+  release(writer);
+  expect_rest();
+}
+
 TEST_F(LockDelayKinds, ContenderAtGate_DoesNotWaitForDelay) {
   Request request = LockWorld::at_gate(5);
   request.lock_delay = kDelay;

@@ -49,6 +49,29 @@ TEST_F(LockDelay, ReleaseRefused_IsRetriedAsWhole) {
   expect_rest();
 }
 
+// The client looks whether the transaction was executed, and sends it again as a whole.
+TEST_F(LockDelay, ReleaseOutcomeUnknown_CausesNoDelay) {
+  for (const bool executed : {true, false}) {
+    SCOPED_TRACE(executed);
+    const auto holder = granted(0, delayed());
+    const auto next = waiting(1);
+    executed ? lock_.world().lose_reply(0, Kind::transaction)
+             : lock_.world().lose_request(0, Kind::transaction);
+    const Instant released = now();
+    release(holder);
+    EXPECT_EQ(is_granted(next), executed);
+    reset_counts();
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_TRUE(is_granted(next));
+    EXPECT_EQ(now(), released) << "without a delay";
+    EXPECT_EQ(client(0).requests(Kind::transaction), executed ? 0U : 1U);
+    EXPECT_EQ(client(0).requests(Kind::remove), executed ? 1U : 0U) << "of the marker alone";
+    release(next);
+    expect_rest();
+  }
+}
+
 // ---- after a loss -------------------------------------------------------------------------------
 
 // Each kind of loss leaves the delay, and a release of the lost hold does not end it.
@@ -63,7 +86,11 @@ TEST_F(LockDelay, EachLoss_CausesDelay) {
   Request of_thread = delayed();
   of_thread.kind = core::CountKind::lock;
   const std::vector<Row> rows = {
-      {"the session expires", delayed(), [&](std::size_t) { lock_.world().expire(0); }},
+      {"the session expires", delayed(),
+       [&](std::size_t) {
+         lose(0);
+         lock_.world().reconnect(0);  // the release follows in a new session
+       }},
       {"the process crashes", delayed(), [&](std::size_t) { lock_.world().disconnect(0); }},
       {"the znode is deleted", delayed(),
        [&](std::size_t holder) {

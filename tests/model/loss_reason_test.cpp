@@ -126,8 +126,9 @@ TEST_F(LossReasonTest, Leadership_HasTheReasonAfterItsEnd) {
   run();
   const Leadership leadership = candidate->leadership_state()->leadership();
   EXPECT_EQ(leadership.loss_reason(), std::nullopt);
+  EXPECT_EQ(client(0).requests(OperationKind::get_and_watch), 1U) << "its znode, at the grant";
   ASSERT_EQ(ensemble().remove(leadership.node()), Status::ok);
-  lock_.world().run_for(5s);
+  run();
   EXPECT_TRUE(leadership.end_token().stop_requested());
   EXPECT_EQ(leadership.loss_reason(), LossReason::node_deleted);
   candidate->close();

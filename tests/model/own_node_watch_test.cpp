@@ -71,6 +71,7 @@ TEST_F(OwnNode, ReleaseAfterReconnect_IsAnnounced) {
   release(old);
   EXPECT_TRUE(lock_.call(next).granted());
   EXPECT_EQ(client(0).requests(Kind::check), 0U);
+  EXPECT_EQ(client(0).watch_removals(), 1U) << "for a release request; the znode's watch ends";
   EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
 }
 

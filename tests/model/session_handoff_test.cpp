@@ -224,6 +224,44 @@ TEST_F(SessionHandoffTest, DeletePending_NextReleasesToOtherClient) {
 
 class SessionHandoffAtTheEnd : public PathLockTest {};
 
+TEST_F(SessionHandoffTest, DeleteLost_GrantedOnceAndNothingLeft) {
+  for (const bool executed : {true, false}) {
+    SCOPED_TRACE(executed);
+    const auto holder = granted(0);
+    const auto next = waiting(0);
+    const auto stranger = waiting(1);
+    executed ? lock_.world().lose_reply(0, Kind::remove)
+             : lock_.world().lose_request(0, Kind::remove);
+    expect_handed_off(holder, next);
+    run();
+    EXPECT_FALSE(client(0).is_connected());
+    EXPECT_FALSE(is_granted(stranger));
+    lock_.world().reconnect(0);
+    run();
+    EXPECT_EQ(lock_.nodes().size(), 2U);
+    EXPECT_EQ(lock_.call(next).outcomes, 1);
+    release(next);
+    EXPECT_TRUE(is_granted(stranger));
+    release(stranger);
+  }
+}
+
+TEST_F(SessionHandoffTest, SessionExpired_HoldIsLost) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  const auto last = waiting(0);
+  expect_handed_off(holder, next);
+  lock_.world().expire(0);
+  run();
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.call(next).hold.state(), HoldState::lost);
+  EXPECT_EQ(lock_.losses_notified(next), 1U);
+  lock_.release(next);
+  EXPECT_EQ(lock_.call(last).hold.state(), HoldState::held) << "in the new session";
+  release(last);
+}
+
 // ---- the next waits for the delete ---------------------------------------------------------------
 
 TEST_F(SessionHandoffTest, ZnodeExposed_NextWaitsForDelete) {
