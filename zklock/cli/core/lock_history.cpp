@@ -92,7 +92,7 @@ WallTime LockHistory::unread_until(std::string_view path) const {
     if (found != unread_.end()) until = std::max(until, found->second);
   };
   look(path);
-  for (auto slash = path.rfind('/'); slash != path.npos; slash = path.rfind('/')) {
+  for (auto slash = path.rfind('/'); slash != std::string_view::npos; slash = path.rfind('/')) {
     look(path.substr(0, slash + 1));
     path = path.substr(0, slash);
     look(path);
