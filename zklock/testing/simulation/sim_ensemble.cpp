@@ -82,14 +82,18 @@ Status SimEnsemble::create_parents(const std::string& path, Author author) {
   const auto is_there = [](Status status) {
     return status == Status::ok || status == Status::node_exists;
   };
-  Status first_failure = Status::ok;
+  Status refusal = Status::ok;  // the first one below the last level that exists
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     NewNode level{.path = path.substr(0, end), .container = true};
     const Status status = make(level, author);
-    if (first_failure == Status::ok && !is_there(status)) first_failure = status;
+    if (is_there(status)) {
+      refusal = Status::ok;
+    } else if (refusal == Status::ok) {
+      refusal = status;
+    }
     if (end == std::string::npos) break;
   }
-  return find(path) == nullptr ? first_failure : Status::ok;
+  return find(path) == nullptr ? refusal : Status::ok;
 }
 
 Reply SimEnsemble::transaction(SessionId session, const Transaction& request) {
