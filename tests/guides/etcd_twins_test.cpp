@@ -62,10 +62,7 @@ TEST_F(FromEtcd, Loss_PrecedesTheNextGrant) {
   zklock::ReentrantMutex mutex(client, "/locks/report");
   const zklock::Hold hold = mutex.acquire();
 #include "from_etcd/done.inc"
-  ensemble.link(client).cut();
-  ASSERT_TRUE(ensemble.advance_until([&] { return !lines().empty(); }));
-  EXPECT_THAT(lines(), ElementsAre("the hold is lost"));
-  EXPECT_TRUE(is_excluded("/locks/report"));
+  expect_notice_before_next_grant();
 }
 
 TEST_F(FromEtcd, Leader_ProclaimsAValue) {

@@ -113,10 +113,7 @@ TEST_F(FromKazoo, Loss_PrecedesTheNextGrant) {
   zklock::ReentrantMutex mutex(client, "/locks/report");
   const zklock::Hold hold = mutex.acquire();
 #include "from_kazoo/a_state_listener.inc"
-  ensemble.link(client).cut();
-  ASSERT_TRUE(ensemble.advance_until([&] { return !lines().empty(); }));
-  EXPECT_THAT(lines(), ElementsAre("the hold is lost"));
-  EXPECT_TRUE(is_excluded("/locks/report"));
+  expect_notice_before_next_grant();
 }
 
 }  // namespace

@@ -63,6 +63,15 @@ class TwinTest : public ::testing::Test {
     ensemble.advance(std::chrono::seconds(30));
   }
 
+  /// Cuts the network of the client. Expects that its hold of /locks/report is reported lost by
+  /// log(), before the other process can lock the path.
+  void expect_notice_before_next_grant() {
+    ensemble.link(client).cut();
+    ASSERT_TRUE(ensemble.advance_until([&] { return !lines().empty(); }));
+    EXPECT_THAT(lines(), ::testing::ElementsAre("the hold is lost"));
+    EXPECT_TRUE(is_excluded("/locks/report"));
+  }
+
   zklock::testing::FakeEnsemble ensemble;
   zklock::Client client{ensemble.hosts()};
   zklock::Client other{ensemble.hosts()};

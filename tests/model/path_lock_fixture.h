@@ -117,6 +117,14 @@ class PathLockTest : public ::testing::Test {
     run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
   }
+  /// Connects the first client again. Expects that the call is granted, and leaves nothing behind.
+  void expect_grant_after_reconnect(std::size_t call) {
+    lock_.world().reconnect(0);
+    run_for(client(0).options().session_timeout);
+    ASSERT_TRUE(is_granted(call));
+    lock_.release(call);
+    expect_rest();
+  }
   /// Expects that the call ended with neither a hold nor an error: its deadline passed, or it was
   /// cancelled.
   void expect_ended_with_nothing(std::size_t call) {
