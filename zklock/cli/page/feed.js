@@ -105,7 +105,7 @@ function connect() {
 function showLink() {
   const link = $("link"), silent = performance.now() - heardAt > SILENCE_MS;
   const asOf = beat && beat.as_of_ms !== null ? clock(beat.as_of_ms) : null;
-  const late = beat && beat.as_of_ms !== null && now() - beat.as_of_ms > 3 * (beat.interval_ms + beat.pass_ms) + SILENCE_MS;
+  const late = beat && beat.as_of_ms !== null && now() - beat.as_of_ms > lateAfter() + SILENCE_MS;
   // After a restart of the server, the locks are old until its first pass has ended.
   const isOff = silent || !beat || !beat.connected || late || (beat.as_of_ms === null && locks.size > 0);
   show(link, silent && !beat ? "connecting" : silent || late ? `no data since ${asOf ?? "the start"}`

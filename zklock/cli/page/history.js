@@ -10,6 +10,7 @@ const pasts = new Map();    // path of an open lock -> {answer, problem, asked, 
 
 const spanMs = () => SPANS[$("span").value];
 const asOf = () => beat?.as_of_ms ?? now();
+const lateAfter = () => 3 * (beat.interval_ms + beat.pass_ms);  // the age of a pass from which the next one is late
 const remembers = () => beat?.history?.most > 0;
 const isFree = lock => lock.holding === 0 && lock.waiting === 0 && !lock.delay && !lock.isUnknown;
 
@@ -27,12 +28,9 @@ function unknownTimes(since, spans) {
           ...spans.filter(([, seen]) => seen !== null).map(([, seen, ended]) => [seen, ended ?? Infinity])];
 }
 
-// Whether a pass saw the lock shortly before this time, so that a hold that it did not see began then.
-function sawBefore(lock, ms) {
-  if (!beat?.history) return false;
-  const {since_ms, gaps_ms} = beat.history;
-  return ms > Math.max(lock.since_ms ?? 0, since_ms) && !gaps_ms.some(([begin, end]) => begin <= ms && ms <= end);
-}
+// Whether no pass saw the lock shortly before a hold was seen to begin: it may have begun earlier.
+const isUnseenBefore = (ms, since, gaps) =>
+  ms <= Math.max(since ?? 0, beat.history.since_ms) || gaps.some(([from, to]) => from < ms && ms <= to);
 
 // Returns the outline of these times in a box of 1000 x 1.
 function outline(times, {from, to, x}) {
@@ -104,12 +102,7 @@ const lasts = (span, past) => span.ended_ms === null && span.seen_ms >= past.as_
 
 const lastSeen = (span, past) => lasts(span, past) ? asOf() : Math.max(span.begin_ms, span.seen_ms);
 
-// The hold may have begun before the server saw it: in a time without a pass.
-function earlier(span, past) {
-  const isUnseen = span.begin_ms <= Math.max(past.since_ms, beat.history.since_ms) ||
-                   past.gaps_ms.some(([from, to]) => from < span.begin_ms && span.begin_ms <= to);
-  return !span.begin_exact && isUnseen ? "≥ " : "";
-}
+const earlier = (span, past) => !span.begin_exact && isUnseenBefore(span.begin_ms, past.since_ms, past.gaps_ms) ? "≥ " : "";
 
 // Two durations if the end is known roughly only.
 function heldFor(span, past) {
@@ -150,7 +143,7 @@ function drawAnswer(row, past) {
     element("i", name, key);
     key.append(` ${text} `);
   }
-  const {since_ms, most_of_lock, most} = beat.history, least = duration(3 * (beat.interval_ms + beat.pass_ms) + 999);
+  const {since_ms, most_of_lock, most} = beat.history, least = duration(lateAfter() + 999);
   element("p", "", row.past).textContent = `Known since ${when(Math.max(past.since_ms, since_ms))}: at most ${number(most_of_lock)} holds of a lock, ` +
     `${number(most)} of all. Holds of less than ${least} may be missing. A lock delay says that a hold was lost; otherwise, how a hold ended is not known.`;
   listPast(element("table", "", row.past), row, past);

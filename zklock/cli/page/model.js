@@ -82,7 +82,7 @@ function delayText(lock, t) {
 function heldSince(lock) {
   let since = null, mark = "";
   const begins = (lock.past ?? []).filter(([, , ended, isDelay]) => ended === null && !isDelay).map(([begin]) => begin);
-  const isSeen = begins.length === lock.holding && begins.every(begin => sawBefore(lock, begin));
+  const isSeen = remembers() && begins.length === lock.holding && !begins.some(begin => isUnseenBefore(begin, lock.since_ms, beat.history.gaps_ms));
   for (const h of lock.holders) {
     const at = h.held_since_ms ?? h.since_ms;
     if (at !== null && (since === null || at < since)) [since, mark] = [at, h.held_since_ms === null ? "≤ " : ""];

@@ -42,8 +42,7 @@ function makeRow(key) {
   cells.name.title = safe(row.path);
   rows.set(key, row);
   watcher.observe(box);
-  if (!row.isFolder) makeBar(cells.past);
-  if (!row.isFolder) { changed.delete(row.path); showLock(row); }
+  if (!isFolder) { makeBar(cells.past); changed.delete(row.path); showLock(row); }
   return row;
 }
 
