@@ -71,6 +71,9 @@ TOGETHER = {
     # A lock node, its parts, and the contenders that wait for it or hold it.
     **{"zklock/engine/" + name: "zklock/engine/lock_node"
        for name in ("contender", "local_queue", "node_watches", "downgrade")},
+    # A path lock and its parts.
+    **{"zklock/engine/" + name: "zklock/engine/path_lock"
+       for name in ("observed_path", "sequence_hint", "late_creates")},
     "zklock/engine/session/cleaner": "zklock/engine/session/engine_context",
     "zklock/engine/session/engine_lock": "zklock/engine/session/engine_context",
     "zklock/engine/session/lease_keeper": "zklock/engine/session/engine_context",

@@ -100,7 +100,7 @@ std::optional<std::vector<client::Reply>> round_trip(EngineContext& context, Dea
 
 // ---- BlockingRequests ---------------------------------------------------------------------------
 
-BlockingRequests::BlockingRequests(PathContext& path, const char* operation, const TimeLimit& limit)
+BlockingRequests::BlockingRequests(PathLock& path, const char* operation, const TimeLimit& limit)
     : path_(path),
       operation_(operation),
       began_(path.context().scheduler().now()),

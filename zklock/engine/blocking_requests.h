@@ -10,7 +10,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/deadline.h"
-#include "zklock/engine/path_context.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/time_limit.h"
 
@@ -50,7 +50,7 @@ class BlockingRequests {
   static constexpr std::chrono::milliseconds kPauseBetweenAttempts{50};
 
   /// Throws Error(closed | forked).
-  BlockingRequests(PathContext& path, const char* operation, const TimeLimit& limit);
+  BlockingRequests(PathLock& path, const char* operation, const TimeLimit& limit);
 
   /// Sends the requests and blocks until all replies have arrived. Returns them in the order of the
   /// requests, or nullopt at the time limit. An interruption point of Boost.Thread.
@@ -71,7 +71,7 @@ class BlockingRequests {
   static void pause(core::Duration duration = kPauseBetweenAttempts);
 
  private:
-  PathContext& path_;
+  PathLock& path_;
   const char* const operation_;
   const core::Instant began_;
   const Deadline limit_;

@@ -10,11 +10,11 @@ namespace zklock::detail {
 
 using core::Ownership;
 
-Contender::Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller, bool waits,
+Contender::Contender(std::shared_ptr<PathLock> path, Owner key, const Caller& caller, bool waits,
                      LockEventSink event_sink, MetricsTarget metrics)
     : path_(std::move(path)),
       key_(key),
-      reporter_(*path_, caller, std::move(event_sink)),
+      reporter_(path_->context(), path_->path(), caller, std::move(event_sink)),
       metrics_(metrics.label),
       waits_(waits),
       leads_(metrics.leads) {}

@@ -19,7 +19,7 @@
 #include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/lock_node.h"
 #include "zklock/engine/loss_notification.h"
-#include "zklock/engine/path_queue.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/hold.h"
 
@@ -45,7 +45,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
  public:
   /// `key`: the owner whose calls join this contender. `caller`: named by the znode and the
   /// Hold. `waits`: false for a single attempt.
-  Contender(std::shared_ptr<PathQueue> path, Owner key, const Caller& caller, bool waits,
+  Contender(std::shared_ptr<PathLock> path, Owner key, const Caller& caller, bool waits,
             LockEventSink event_sink, MetricsTarget metrics);
   ~Contender();
 
@@ -106,7 +106,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   const Grant& grant() const noexcept { return *grant_; }
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
-  PathContext& path_context() const noexcept { return *path_; }
+  PathLock& path_lock() const noexcept { return *path_; }
   EngineLock::Entry entry() const noexcept { return path_->entry(); }
   /// Calls delay_delete() of the contender of `hold`. Returns null if the hold is empty.
   static std::shared_ptr<void> delay_delete(const Hold& hold);
@@ -183,7 +183,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   AcquireOutcome closed() const;
   Error error(Errc code, std::string_view cause) const;
 
-  const std::shared_ptr<PathQueue> path_;
+  const std::shared_ptr<PathLock> path_;
   const Owner key_;
   const LockEventReporter reporter_;
   LabelMetrics* const metrics_;  ///< null: not counted

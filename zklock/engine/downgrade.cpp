@@ -39,19 +39,19 @@ void Downgrade::begin() noexcept {
   if (!reader) return;
   name_ = reader->text;
   node_.watches_.disarm_own();  // this client deletes the znode: no loss
-  work_ = node_.path_queue().context().work().begin();
+  work_ = node_.path_lock().context().work().begin();
   must_look_ = node_.is_unseen();
   again();
 }
 
 void Downgrade::when_settled(std::function<void()> then) {
-  if (is_settled()) return node_.path_queue().after_unlock(std::move(then));
+  if (is_settled()) return node_.path_lock().after_unlock(std::move(then));
   waiting_.push_back(std::move(then));
 }
 
 void Downgrade::send() {
   state_ = State::sending;
-  const core::LockPath& path = node_.path_queue().path();
+  const core::LockPath& path = node_.path_lock().path();
   request::Transaction exchange;
   exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
                                                       .data = node_.data_as_reader(),
@@ -61,7 +61,7 @@ void Downgrade::send() {
   if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});
   }
-  node_.path_queue().context().coordinator().submit(
+  node_.path_lock().context().coordinator().submit(
       {.operation = std::move(exchange), .session = node_.session(), .fail_if_disconnected = true},
       on_reply(&Downgrade::sent));
 }
@@ -82,7 +82,7 @@ void Downgrade::look() {
 }
 
 void Downgrade::read(const std::string& name, Step step) {
-  client::get_by_quorum(node_.path_queue().context().coordinator(), node_.path_queue().child(name),
+  client::get_by_quorum(node_.path_lock().context().coordinator(), node_.path_lock().child(name),
                         node_.session(), on_reply(step));
 }
 
@@ -134,7 +134,7 @@ void Downgrade::again() {
 void Downgrade::pause() {
   if (hold_has_ended_) return settle(State::ended_as_writer);
   state_ = State::pausing;
-  client::Scheduler& scheduler = node_.path_queue().context().scheduler();
+  client::Scheduler& scheduler = node_.path_lock().context().scheduler();
   timer_ = scheduler.at(scheduler.now() + kRetryDelay, under_lock(node_.shared_from_this(), [this] {
                           if (state_ == State::pausing) again();
                         }));
@@ -143,15 +143,15 @@ void Downgrade::pause() {
 void Downgrade::end_hold() {
   hold_has_ended_ = true;
   if (state_ != State::pausing) return;
-  node_.path_queue().context().scheduler().cancel(timer_);
+  node_.path_lock().context().scheduler().cancel(timer_);
   settle(State::ended_as_writer);
 }
 
 void Downgrade::end_as_writer(const client::Reply& reply) {
   const std::string cause(reply.detail.empty() ? to_string(reply.status) : reply.detail);
   settle(State::ended_as_writer);
-  node_.path_queue().context().warn(
-      core::log_line("downgrade", node_.path_queue().path().str(),
+  node_.path_lock().context().warn(
+      core::log_line("downgrade", node_.path_lock().path().str(),
                      cause + "; readers wait until this owner releases its read lock", {}));
 }
 
@@ -168,8 +168,8 @@ void Downgrade::settle(State state) {
   } else {
     node_.remove_unwanted_delay_marker(work_);
   }
-  for (auto& then : std::exchange(waiting_, {})) node_.path_queue().after_unlock(std::move(then));
-  node_.path_queue().context().work().end(work_);
+  for (auto& then : std::exchange(waiting_, {})) node_.path_lock().after_unlock(std::move(then));
+  node_.path_lock().context().work().end(work_);
 }
 
 }  // namespace zklock::detail

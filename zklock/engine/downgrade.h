@@ -8,7 +8,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/client/port/scheduler.h"
-#include "zklock/engine/path_queue.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/background_work.h"
 
 namespace zklock::detail {

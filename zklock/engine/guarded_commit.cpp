@@ -43,7 +43,7 @@ std::size_t size_of(const client::request::Write& w) {
 std::vector<std::string> nodes_of(const std::vector<std::shared_ptr<Contender>>& guards) {
   std::vector<std::string> nodes;
   for (const auto& guard : guards) {
-    nodes.push_back(guard->path_context().child(guard->lock_node().own_name()));
+    nodes.push_back(guard->path_lock().child(guard->lock_node().own_name()));
   }
   return nodes;
 }
@@ -89,7 +89,7 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   for (const auto& guard : what.guards) {
     if (guard->grant().state() == HoldState::lost ||
         guard->grant().session() != what.guards.front()->grant().session()) {
-      return Error(Errc::lock_lost, what.operation, guard->path_context().path().str(),
+      return Error(Errc::lock_lost, what.operation, guard->path_lock().path().str(),
                    "the hold is lost; nothing was sent");
     }
   }
@@ -215,7 +215,7 @@ std::optional<Error> GuardedCommit::error_of_operation(const client::Reply& repl
   if (code == Errc::server_error || code == Errc::no_auth) cause = reply.detail;
   auto failed = static_cast<std::size_t>(reply.failed_operation);
   if (failed < what_.guards.size()) {
-    const std::string& path = what_.guards[failed]->path_context().path().str();
+    const std::string& path = what_.guards[failed]->path_lock().path().str();
     if (reply.status != Status::no_node) return Error(code, what_.operation, path, cause);
     return Error(Errc::lock_lost, what_.operation, path,
                  "the znode of the lock was deleted; nothing was written");

@@ -24,9 +24,7 @@ struct GuardedWrites {
   std::vector<client::request::Write> writes;
   const char* operation = "commit";  ///< for error texts
 
-  const std::string& lock_path() const noexcept {
-    return guards.front()->path_context().path().str();
-  }
+  const std::string& lock_path() const noexcept { return guards.front()->path_lock().path().str(); }
 };
 
 /// One commit, from the check of the holds to the outcome.
@@ -90,7 +88,7 @@ class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
  private:
   enum class State { created, submitted, withdrawn, missing, over };
 
-  EngineContext& context() const noexcept { return what_.guards.front()->path_context().context(); }
+  EngineContext& context() const noexcept { return what_.guards.front()->path_lock().context(); }
   const std::string& lock_path() const noexcept { return what_.lock_path(); }
   Error error(Errc code, std::string_view cause = {}) const {
     return Error(code, what_.operation, lock_path(), cause);

@@ -6,7 +6,7 @@
 
 #include "zklock/core/queue_rule.h"
 #include "zklock/core/znode_data.h"
-#include "zklock/engine/path_context.h"
+#include "zklock/engine/path_lock.h"
 
 namespace zklock::detail {
 
@@ -17,6 +17,11 @@ namespace {
 constexpr int kLooksPerAttempt = 2;
 
 }  // namespace
+
+template <class Next>
+auto LateCreates::of_this_session(Next next) {
+  return under_lock(path_.shared_from_this(), epoch_.guard(std::move(next)));
+}
 
 void LateCreates::add(core::SessionId session, std::string attempt) {
   path_.assert_held();

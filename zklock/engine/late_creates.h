@@ -10,10 +10,11 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/session.h"
-#include "zklock/engine/path_context.h"
 #include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
+
+class PathLock;
 
 /// The creates of one client at one path whose reply was lost and whose znode was not found
 /// afterwards. If the ensemble executes such a create later, no contender claims the znode, and it
@@ -34,7 +35,7 @@ class LateCreates {
   /// The limit. Beyond it, the oldest attempts are forgotten.
   static constexpr std::size_t kMostAttempts = 256;
 
-  explicit LateCreates(PathContext& path) : path_(path) {}
+  explicit LateCreates(PathLock& path) : path_(path) {}
   LateCreates(const LateCreates&) = delete;
   LateCreates& operator=(const LateCreates&) = delete;
 
@@ -49,9 +50,7 @@ class LateCreates {
   /// Returns a callback that does nothing after the end of the session. It retains the path lock,
   /// which may have no public object and no contender any more.
   template <class Next>
-  auto of_this_session(Next next) {
-    return under_lock(path_.shared_from_this(), epoch_.guard(std::move(next)));
-  }
+  auto of_this_session(Next next);
   using Step = void (LateCreates::*)(const client::Reply&);
   /// Sends a request of a look. Calls `step` with its reply, if the look goes on.
   void submit(client::Operation operation, Step step);
@@ -64,7 +63,7 @@ class LateCreates {
   void looked();
   bool contains(std::string_view attempt) const;
 
-  PathContext& path_;
+  PathLock& path_;
   core::SessionId session_;
   Epoch epoch_;  ///< of the session
   std::deque<Attempt> attempts_;

@@ -9,8 +9,7 @@
 
 #include "zklock/client/port/coordinator.h"
 #include "zklock/core/cohort_policy.h"
-#include "zklock/engine/path_context.h"
-#include "zklock/engine/path_queue.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/owner.h"
 
@@ -138,7 +137,7 @@ class LocalQueue {
   void assert_invariants() const noexcept;
 
  private:
-  PathQueue& path() const noexcept;
+  PathLock& path() const noexcept;
   /// Looks at the last element first, because a stop source cancels its calls in reverse order.
   Waiters::const_iterator find(const Contender& contender) const;
   Waiting take_next();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/lock_event_reporter.h"
 
-#include "zklock/engine/path_context.h"
-
 namespace zklock::detail {
 
 namespace {
@@ -26,9 +24,13 @@ std::string sentence_of(LockEvent::Kind kind, std::size_t position) {
 
 }  // namespace
 
-LockEventReporter::LockEventReporter(const PathContext& path, const Caller& caller,
-                                     LockEventSink sink)
-    : path_(path), owner_(caller.owner), texts_(caller.texts), sink_(std::move(sink)) {}
+LockEventReporter::LockEventReporter(EngineContext& context, const core::LockPath& path,
+                                     const Caller& caller, LockEventSink sink)
+    : context_(context),
+      path_(path),
+      owner_(caller.owner),
+      texts_(caller.texts),
+      sink_(std::move(sink)) {}
 
 void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::size_t position,
                                std::optional<LossReason> reason) const noexcept {
@@ -38,7 +40,7 @@ void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::si
   }
   if (!has_listener()) return;
   sink_->listener->notify({.kind = kind,
-                           .path = path_.path().str(),
+                           .path = path_.str(),
                            .owner = owner_,
                            .token = token,
                            .position = position,
@@ -47,7 +49,7 @@ void LockEventReporter::report(LockEvent::Kind kind, FencingToken token, std::si
 }
 
 bool LockEventReporter::logs(LogLevel level) const noexcept {
-  return path_.context().logs(level);
+  return context_.logs(level);
 }
 
 std::string LockEventReporter::line(std::string_view sentence, core::LogFields fields) const {
@@ -56,15 +58,15 @@ std::string LockEventReporter::line(std::string_view sentence, core::LogFields f
     fields.label = texts_->label;
     fields.note = texts_->note;
   }
-  return core::log_line("lock", path_.path().str(), sentence, fields);
+  return core::log_line("lock", path_.str(), sentence, fields);
 }
 
 void LockEventReporter::log(LogLevel level, LogKind kind, std::string_view sentence,
                             core::LogFields fields) const noexcept {
-  path_.context().log({.level = level,
-                       .kind = kind,
-                       .text = line(sentence, std::move(fields)),
-                       .path = path_.path().str()});
+  context_.log({.level = level,
+                .kind = kind,
+                .text = line(sentence, std::move(fields)),
+                .path = path_.str()});
 }
 
 }  // namespace zklock::detail

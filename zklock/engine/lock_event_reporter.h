@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "zklock/core/lazy.h"
+#include "zklock/core/lock_path.h"
 #include "zklock/core/log_line.h"
 #include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/session/engine_context.h"
@@ -20,8 +21,6 @@
 
 namespace zklock::detail {
 
-class PathContext;
-
 /// Reports the events of one contender to the log, and to the listener of its object, if there is
 /// one.
 ///
@@ -29,8 +28,9 @@ class PathContext;
 /// which keeps the events in the order in which they happened.
 class LockEventReporter {
  public:
-  /// `path` outlives this object.
-  LockEventReporter(const PathContext& path, const Caller& caller, LockEventSink sink);
+  /// `context` and `path` outlive this object.
+  LockEventReporter(EngineContext& context, const core::LockPath& path, const Caller& caller,
+                    LockEventSink sink);
 
   const Owner& owner() const noexcept { return owner_; }
   bool has_listener() const noexcept { return static_cast<bool>(*sink_); }
@@ -45,7 +45,8 @@ class LockEventReporter {
            core::LogFields fields) const noexcept;
 
  private:
-  const PathContext& path_;
+  EngineContext& context_;
+  const core::LockPath& path_;
   const Owner owner_;
   const std::shared_ptr<const CallTexts> texts_;  ///< null: none
   const core::Lazy<LockEventSink> sink_;

@@ -14,7 +14,7 @@ using core::AcquireState;
 using core::Status;
 namespace request = client::request;
 
-std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathQueue>& path,
+std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathLock>& path,
                                                   Caller caller,
                                                   const core::AcquireFsm::Policy& policy,
                                                   core::CohortPolicy cohort_policy) {
@@ -24,7 +24,7 @@ std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathQueu
   return std::make_shared<LockNode>(path, std::move(caller), policy, cohort_policy);
 }
 
-LockNode::LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy,
+LockNode::LockNode(std::shared_ptr<PathLock> path, Caller caller, core::AcquireFsm::Policy policy,
                    core::CohortPolicy cohort_policy)
     : path_(std::move(path)),
       caller_(std::move(caller)),
@@ -95,7 +95,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   if (!let_through_) return;
   const bool lists = fsm_.present_rule().shares_count();
   const bool counts = fsm_.is_counting_children() && !lists;
-  const bool makes_path = path_->should_create_path();
+  const bool makes_path = path_->observed().should_create_path();
   core::ZnodeData data = context().identify(caller_);
   data.attempt = std::move(attempt);
   request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(), data.encode(),
@@ -103,7 +103,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
   create_id_ = context().coordinator().submit(
       {.operation = std::move(create), .wanted_since = wanted_since_},
       on_reply([counts, makes_path](LockNode& p, const auto& r) {
-        p.path_->record_create(r, makes_path);
+        p.path_->observed().record_create(r, makes_path);
         if (r.status == Status::ok) p.node_made();
         p.create_sent_at_ =
             r.sent_at;  // even if the outcome is unknown: on_inspected() may find the znode
@@ -115,7 +115,7 @@ void LockNode::create(std::string attempt, core::Instant wanted_since) {
         assert(r.parent || r.status != Status::ok);
         return p.on_counted(r.parent ? *r.parent : r);
       }));
-  if (makes_path) path_->record_path_exists();
+  if (makes_path) path_->observed().record_path_exists();
   if (lists) list({});
   wanted_since_ = context().scheduler().now();
 }
@@ -142,7 +142,7 @@ void LockNode::node_made() {
 }
 
 core::AcquireEffects LockNode::on_counted(const client::Reply& parent) {
-  path_->record_stat(parent);
+  path_->observed().record_stat(parent);
   return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
                          update_lease());
 }
@@ -151,12 +151,12 @@ core::AcquireEffects LockNode::on_counted(const client::Reply& parent) {
 // the outcome is reported as unknown, so that the machine searches for the znode.
 core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
   const auto name = core::ZnodeName::parse(created.name);
-  if (name) path_->record_sequence(name->sequence);
+  if (name) path_->observed().record_sequence(name->sequence);
   if (created.status == Status::ok) saw_own_node(created);
   const bool outcome_unknown =
       created.status == Status::ok && name &&
-      (path_->record_own_node(name->sequence, created.token, created.session) ||
-       created.sent_at <= path_->recreation_noticed_at());
+      (path_->observed().record_own_node(name->sequence, created.token, created.session) ||
+       created.sent_at <= path_->observed().recreation_noticed_at());
   const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
   return {outcome_unknown ? Status::unknown : status_without_session(created),
           created.session,

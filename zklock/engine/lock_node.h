@@ -20,8 +20,7 @@
 #include "zklock/engine/downgrade.h"
 #include "zklock/engine/local_queue.h"
 #include "zklock/engine/node_watches.h"
-#include "zklock/engine/path_context.h"
-#include "zklock/engine/path_queue.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/lease_keeper.h"
 
@@ -52,12 +51,12 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
  public:
   /// Returns the lock node for a new contender: the path's shared one if its local queue takes the
   /// contender, else a new one.
-  static std::shared_ptr<LockNode> for_contender(const std::shared_ptr<PathQueue>& path,
+  static std::shared_ptr<LockNode> for_contender(const std::shared_ptr<PathLock>& path,
                                                  Caller caller,
                                                  const core::AcquireFsm::Policy& policy,
                                                  core::CohortPolicy cohort_policy);
   /// `caller`: the contender that the znode's data name.
-  LockNode(std::shared_ptr<PathQueue> path, Caller caller, core::AcquireFsm::Policy policy,
+  LockNode(std::shared_ptr<PathLock> path, Caller caller, core::AcquireFsm::Policy policy,
            core::CohortPolicy cohort_policy);
   ~LockNode();
 
@@ -188,7 +187,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void on_tick(int& requests);
 
   // Used by its parts.
-  PathQueue& path_queue() const noexcept { return *path_; }
+  PathLock& path_lock() const noexcept { return *path_; }
   SessionId session() const noexcept { return fsm_.node().session(); }
   /// Sets the contender in the lock node; null: none.
   void set_front(const std::shared_ptr<Contender>& contender) noexcept;
@@ -228,7 +227,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
 
   /// Returns the lock node whose local queue is for contenders with these policies; null if there is none.
-  static std::shared_ptr<LockNode> find_shared(const PathQueue& path,
+  static std::shared_ptr<LockNode> find_shared(const PathLock& path,
                                                const core::AcquireFsm::Policy& policy,
                                                const core::CohortPolicy& cohort_policy);
   bool agrees(const core::AcquireFsm::Policy& policy,
@@ -355,7 +354,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   }
   bool is_name_settled() const noexcept { return !holding_ || holding_->downgrade.is_settled(); }
 
-  const std::shared_ptr<PathQueue> path_;
+  const std::shared_ptr<PathLock> path_;
   const Caller caller_;
   const core::CohortPolicy cohort_policy_;
 

@@ -14,7 +14,7 @@ namespace request = client::request;
 void LockNode::create_parents() {
   create_id_ = submit(request::CreateParents{path_->path().str()}, {},
                       on_reply([](LockNode& p, const auto& r) {
-                        if (r.status == Status::ok) p.path_->record_path_exists();
+                        if (r.status == Status::ok) p.path_->observed().record_path_exists();
                         return p.fsm_.on_done({p.status_without_session(r), r.detail});
                       }));
 }
@@ -71,7 +71,7 @@ void LockNode::list(SessionId session) {
 }
 
 core::AcquireEffects LockNode::on_listed(const client::Reply& queue, const client::Reply& count) {
-  path_->record_stat(queue);
+  path_->observed().record_stat(queue);
   auto effects = fsm_.on_listed({status_without_session(queue),
                                  queue.token,
                                  queue.children,
@@ -105,7 +105,8 @@ core::AcquireEffects LockNode::on_inspected(const client::Reply& reply) {
   if (created_ms_ == 0 && fsm_.node().token() == reply.token) created_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);
-    path_->record_own_node(fsm_.node().sequence(), fsm_.node().token(), fsm_.node().session());
+    path_->observed().record_own_node(fsm_.node().sequence(), fsm_.node().token(),
+                                      fsm_.node().session());
   }
   return effects;
 }

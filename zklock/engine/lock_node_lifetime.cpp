@@ -18,7 +18,7 @@ bool LockNode::agrees(const core::AcquireFsm::Policy& policy,
          policy.lock_delay == own.lock_delay && policy.rule == own.rule;
 }
 
-std::shared_ptr<LockNode> LockNode::find_shared(const PathQueue& path,
+std::shared_ptr<LockNode> LockNode::find_shared(const PathLock& path,
                                                 const core::AcquireFsm::Policy& policy,
                                                 const core::CohortPolicy& cohort_policy) {
   for (const auto& node : path.shared_nodes()) {
@@ -58,7 +58,7 @@ void LockNode::start(const std::shared_ptr<Contender>& first, LocalQueue::Waiter
     }
   }
   context().keeper().enlist(*this);
-  run(fsm_.start(path_->counter_has_ended()));
+  run(fsm_.start(path_->observed().counter_has_ended()));
 }
 
 void LockNode::requeue(LocalQueue::Waiters waiters) {
@@ -104,7 +104,7 @@ void LockNode::grant() {
   holding_ = std::make_unique<Holding>(*this);
   holding_->since = context().scheduler().now();
   context().keeper().hold_began();
-  path_->record_grant(fsm_.predecessors().has_waited());
+  path_->observed().record_grant(fsm_.predecessors().has_waited());
   front()->on_granted(holding_->since);
   if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
@@ -228,7 +228,8 @@ void LockNode::on_own_node_deleted() {
 }
 
 void LockNode::on_path_recreated() {
-  if (fsm_.node().exists() && path_->is_stale(fsm_.node().token())) on_own_node_deleted();
+  if (fsm_.node().exists() && path_->observed().is_stale(fsm_.node().token()))
+    on_own_node_deleted();
 }
 
 void LockNode::on_release_requested(bool force) {
@@ -292,7 +293,7 @@ std::vector<Cleaner::Sibling> LockNode::take_siblings() {
 bool LockNode::may_be_awaited() const {
   const core::Duration way =
       std::min(holding_->since - wanted_since_, context().keeper().timeout() / 20);
-  return fsm_.predecessors().has_waited() || path_->was_contended() || held_for() >= way;
+  return fsm_.predecessors().has_waited() || path_->observed().was_contended() || held_for() >= way;
 }
 
 // The znodes that are deleted with the lock znode must be deleted before the next grant. So must
@@ -313,7 +314,7 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
   // names are read, and the lock znode is deleted. It is found even if an unanswered request
   // creates it, because the reads are executed after that request.
   const bool exists =
-      cause != RemovalCause::already_deleted && !path_->is_stale(fsm_.node().token());
+      cause != RemovalCause::already_deleted && !path_->observed().is_stale(fsm_.node().token());
   if (exists || is_name_unknown() || has_downgraded()) {
     watches_.forget_own();
     const Names names = own_names();
@@ -346,7 +347,7 @@ std::function<void()> LockNode::on_removed(RemovalCause cause) const {
 // A release is announced only if a successor can rely on it: see Decision::grant_by_release.
 Cleaner::Step LockNode::first_step_for(RemovalCause cause) const {
   const bool may_be_anothers =
-      is_name_unknown() || is_unseen() || path_->is_stale(fsm_.node().token());
+      is_name_unknown() || is_unseen() || path_->observed().is_stale(fsm_.node().token());
   if (may_be_anothers) return Cleaner::Step::looking;
   switch (cause) {
     case RemovalCause::release: {

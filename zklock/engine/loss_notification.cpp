@@ -8,14 +8,14 @@
 
 namespace zklock::detail {
 
-void post_after_unlock(const std::shared_ptr<PathContext>& path, std::function<void()> task) {
+void post_after_unlock(const std::shared_ptr<PathLock>& path, std::function<void()> task) {
   path->after_unlock([path, task = std::move(task)] {
     EngineContext& context = path->context();
     post_or_run(context.shared_from_this(), context.loss_dispatcher(), task);
   });
 }
 
-LossNotification::LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss,
+LossNotification::LossNotification(std::shared_ptr<PathLock> path, std::stop_source loss,
                                    DeleteNode delete_node, std::string line)
     : path_(std::move(path)),
       loss_(std::move(loss)),

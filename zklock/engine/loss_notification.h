@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "zklock/engine/path_context.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/background_work.h"
 #include "zklock/engine/session/running_callbacks.h"
 
@@ -15,7 +15,7 @@ namespace zklock::detail {
 
 /// Makes a thread of EngineContext::loss_dispatcher() run `task` after the EngineLock has ended. The
 /// user's callbacks in `task` may block, and may call the user's lock object.
-void post_after_unlock(const std::shared_ptr<PathContext>& path, std::function<void()> task);
+void post_after_unlock(const std::shared_ptr<PathLock>& path, std::function<void()> task);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.
 /// If the znode still exists, it is deleted after them, at the latest after the limit
@@ -37,7 +37,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
 
   /// `loss`: stopped by run(). `delete_node`: empty if no znode exists. `line`: logged by run();
   /// empty: not logged.
-  LossNotification(std::shared_ptr<PathContext> path, std::stop_source loss, DeleteNode delete_node,
+  LossNotification(std::shared_ptr<PathLock> path, std::stop_source loss, DeleteNode delete_node,
                    std::string line);
 
   EngineLock::Entry entry() const noexcept { return path_->entry(); }
@@ -56,7 +56,7 @@ class LossNotification : public std::enable_shared_from_this<LossNotification> {
   void end_part();
   void delete_node();
 
-  const std::shared_ptr<PathContext> path_;
+  const std::shared_ptr<PathLock> path_;
   std::stop_source loss_;
   std::string line_;  ///< used by run() only
   DeleteNode delete_node_;

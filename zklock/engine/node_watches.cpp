@@ -13,8 +13,8 @@ namespace request = client::request;
 using core::Status;
 using request::WatchEvent;
 
-PathQueue& NodeWatches::path() const noexcept {
-  return node_.path_queue();
+PathLock& NodeWatches::path() const noexcept {
+  return node_.path_lock();
 }
 
 // ---- its own znode ------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
   if (there && reply.is_without_stat()) return check_path_recreated();
   const bool deleted = reply.status == Status::no_node || (there && !node_.is_own(reply));
   if (there && !deleted) return node_.saw_own_node(reply);
-  there ? own_.disarm(path()) : own_.mark_free();
+  there ? own_.disarm(path().context()) : own_.mark_free();
   if (deleted) node_.on_own_node_deleted();
 }
 
@@ -50,14 +50,14 @@ void NodeWatches::check_path_recreated() {
         const bool known = reply.status == Status::ok;
         if (known && node_.is_path_of_own_znode(reply)) return;
         if (reply.status == Status::no_auth) return;  // the watch stays
-        own_.disarm(path());  // if unknown, the watch is requested again at a tick
+        own_.disarm(path().context());  // if unknown, the watch is requested again at a tick
         if (known || reply.status == Status::no_node) node_.on_own_node_deleted();
       }));
 }
 
 void NodeWatches::disarm() noexcept {
-  own_.disarm(path());
-  release_request_.disarm(path());
+  own_.disarm(path().context());
+  release_request_.disarm(path().context());
 }
 
 // ---- the release request ------------------------------------------------------------------------
@@ -71,7 +71,7 @@ void NodeWatches::watch_release_requests() {
 }
 
 void NodeWatches::await_release_request() {
-  release_request_.disarm(path());
+  release_request_.disarm(path().context());
   release_request_.watch<request::ExistsAndWatch>(
       node_, release_request_path(), node_.session(),
       [this](const client::Reply& reply) {
@@ -82,7 +82,7 @@ void NodeWatches::await_release_request() {
 }
 
 void NodeWatches::read_release_request(bool is_new) {
-  release_request_.disarm(path());
+  release_request_.disarm(path().context());
   release_request_.watch<request::GetAndWatch>(
       node_, release_request_path(), node_.session(),
       [this, is_new](const client::Reply& reply) {

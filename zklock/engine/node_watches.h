@@ -8,7 +8,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/engine/path_queue.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/fencing_token.h"
 
@@ -42,7 +42,7 @@ class NodeWatches {
 
   /// Sets the watch on the lock znode. Returns false if it was set already.
   bool watch_own();
-  void disarm_own() noexcept { own_.disarm(path()); }
+  void disarm_own() noexcept { own_.disarm(path().context()); }
   /// Forgets the watch on the lock znode, which is being deleted.
   void forget_own() noexcept { own_.forget(); }
   /// Sets the watch on the release request, if it is not set.
@@ -61,7 +61,7 @@ class NodeWatches {
   bool is_predecessor_watch_current() const noexcept;
 
  private:
-  PathQueue& path() const noexcept;
+  PathLock& path() const noexcept;
   void on_own_read(const client::Reply& reply);
   /// Checks whether the path was recreated; if so, the watched znode is another contender's.
   void check_path_recreated();

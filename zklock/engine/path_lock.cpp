@@ -71,7 +71,7 @@ std::string_view other_count(const core::Ownership& own, core::CountKind kind) {
 }  // namespace
 
 PathLock::PathLock(std::shared_ptr<EngineContext> context, core::LockPath path, bool counter_ended)
-    : PathQueue(std::move(context), std::move(path), counter_ended) {}
+    : context_(std::move(context)), path_(std::move(path)), observed_(*this, counter_ended) {}
 
 // Checks some contenders only: a path can have thousands.
 void PathLock::assert_invariants() const noexcept {
@@ -111,8 +111,8 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
   Caller caller = caller_of(request);
   if (!request.cohort_policy.shares()) caller.record_thread_name();
   const auto contender =
-      std::make_shared<Contender>(self(), request.owner, caller, request.time_limit.waits(),
-                                  request.event_sink, request.metrics);
+      std::make_shared<Contender>(shared_from_this(), request.owner, caller,
+                                  request.time_limit.waits(), request.event_sink, request.metrics);
   const EngineLock lock(entry());
   if (call->has_ended()) return std::nullopt;
   if (auto refused = refusal(request)) {
@@ -134,7 +134,8 @@ std::optional<Error> PathLock::acquire(const std::shared_ptr<PendingAcquire>& ca
                                   .always_list = static_cast<bool>(request.event_sink),
                                   .count_children = !omits_count(),
                                   .lock_delay = request.lock_delay};
-  contender->set_lock_node(LockNode::for_contender(self(), caller, policy, request.cohort_policy));
+  contender->set_lock_node(
+      LockNode::for_contender(shared_from_this(), caller, policy, request.cohort_policy));
   enlist(contender);
   if (contenders_.size() > 1) call->set_had_local_rival();
   contender->join(call, policy.rule);
@@ -213,7 +214,7 @@ void PathLock::attach() {
 void PathLock::detach() {
   const EngineLock lock(entry());
   if (--objects_ > 0) return;
-  sequence_hint().end();
+  sequence_hint_.end();
   const auto shared = shared_nodes();  // a copy: a lock node that is deleted is removed
   for (const auto& node : shared) node->end_idling();
   if (context().closed()) return end_all();  // perhaps before its own close()
@@ -266,8 +267,8 @@ std::vector<std::string> PathLock::own_node_names() const {
 }
 
 void PathLock::end_all() {
-  create_limiter().close();
-  session_handoff().clear();
+  create_limiter_.close();
+  session_handoff_.clear();
   const auto shared = shared_nodes();  // a copy: close() removes it
   for (const auto& node : shared) node->close();
   for (const auto& [owner, contender] : by_owner()) {
@@ -314,7 +315,7 @@ void PathLock::log_wait(const std::string& what) {
   const auto oldest = oldest_waiter();
   if (!oldest) return;
   const Caller caller{.owner = oldest->owner, .texts = oldest->call->texts()};
-  LockEventReporter(*this, caller, {})
+  LockEventReporter(context(), path(), caller, {})
       .log(LogLevel::info, LogKind::slow_acquire, "not acquired yet: " + what,
            {.waited = context().scheduler().now() - oldest->call->began()});
 }

@@ -11,7 +11,7 @@
 
 namespace zklock::detail {
 
-std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<PathContext>& path,
+std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<PathLock>& path,
                                                       AcquireRequest request,
                                                       const std::stop_token& stop) {
   auto call = std::make_shared<PendingAcquire>(path, request);
@@ -25,7 +25,7 @@ std::shared_ptr<PendingAcquire> PendingAcquire::start(const std::shared_ptr<Path
   return call;
 }
 
-PendingAcquire::PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request)
+PendingAcquire::PendingAcquire(std::shared_ptr<PathLock> path, AcquireRequest& request)
     : path_(std::move(path)),
       owner_(request.owner),
       kind_(request.kind),

@@ -16,7 +16,7 @@
 #include "zklock/core/ownership.h"
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/serial_listener.h"
-#include "zklock/engine/path_context.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/time_limit.h"
@@ -84,9 +84,9 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
  public:
   /// Begins a call; see PathLock::acquire(). Throws the error that acquire() returns. A stop
   /// request ends the call.
-  static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathContext>& path,
+  static std::shared_ptr<PendingAcquire> start(const std::shared_ptr<PathLock>& path,
                                                AcquireRequest request, const std::stop_token& stop);
-  PendingAcquire(std::shared_ptr<PathContext> path, AcquireRequest& request);
+  PendingAcquire(std::shared_ptr<PathLock> path, AcquireRequest& request);
   PendingAcquire(const PendingAcquire&) = delete;
   PendingAcquire& operator=(const PendingAcquire&) = delete;
 
@@ -157,7 +157,7 @@ class PendingAcquire : public std::enable_shared_from_this<PendingAcquire> {
   void finish(AcquireOutcome outcome, AcquireEnd why) noexcept;
   void count_end(AcquireEnd end) const noexcept;
 
-  const std::shared_ptr<PathContext> path_;
+  const std::shared_ptr<PathLock> path_;
   const Owner owner_;
   const core::CountKind kind_;
   const core::Instant began_;

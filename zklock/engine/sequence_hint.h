@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cassert>
 #include <chrono>
 #include <functional>
 #include <optional>
 #include <utility>
 
 #include "zklock/core/znode_name.h"
-#include "zklock/engine/path_context.h"
 #include "zklock/engine/watch_slot.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {
+
+class PathLock;
 
 /// Shows by sequence numbers alone that a new znode of this client is first in the queue. Suppose
 /// that this client held the lock by the znode with number k, and that znode is deleted. Then its
@@ -40,27 +40,13 @@ class SequenceHint {
   /// The limit for one client: the waiting contenders need most watches of its session.
   static constexpr int kMostWatchedPaths = 500;
 
-  explicit SequenceHint(PathContext& path) : path_(path) {}
+  explicit SequenceHint(PathLock& path) : path_(path) {}
 
   /// Records the grant of a znode with this number. REQUIRES: LockNode::goes_by_number() is true.
-  void on_granted(core::Sequence number, core::Instant now) {
-    const bool is_next = number.value == std::exchange(granted_, number).value + 1;
-    is_adjacent_ = now - std::exchange(granted_at_, now) < kLongestRest && is_next;
-    if (!is_adjacent_ || !path_.is_used() || now < not_before_) return;
-    if (!watch_.is_free() && connection_ == path_.context().keeper().connection()) return;
-    end();
-    if (path_.context().path_facts().watched < kMostWatchedPaths) watch();
-  }
+  void on_granted(core::Sequence number, core::Instant now);
   /// Records that the granted znode is being deleted. Returns a callback for the time when the
   /// ensemble has confirmed that; empty without a watch. is_first() is false before.
-  [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token) {
-    last_ = {number, token};
-    if (watch_.is_free()) return {};
-    return [this, path = path_.weak_from_this(), token] {
-      const auto alive = path.lock();
-      if (alive && last_ && last_->token == token) last_->is_deleted = true;
-    };
-  }
+  [[nodiscard]] std::function<void()> on_release(core::Sequence number, FencingToken token);
   /// Returns whether a new znode of this client will probably be first by its number.
   bool expects_first() const noexcept { return is_adjacent_ && is_known(); }
   /// Returns whether this znode is first. REQUIRES: the reply to its create has just arrived.
@@ -70,23 +56,12 @@ class SequenceHint {
   /// Forgets the last granted znode. In a new session, czxids may be lower than before.
   void forget() noexcept { last_.reset(); }
   /// Removes the watch.
-  void end() noexcept {
-    assert(!watch_.is_free() || path_czxid_ == core::Zxid{});
-    if (watch_.is_free()) return;
-    --path_.context().path_facts().watched;
-    watch_.disarm(path_);
-    path_czxid_ = {};
-    path_.context().scheduler().cancel(std::exchange(timer_, {}));
-  }
+  void end() noexcept;
 
  private:
   static constexpr std::chrono::seconds kLongestRest{1};
   static constexpr std::chrono::minutes kPauseAfterRefusal{1};
-  bool is_known() const noexcept {
-    const bool is_armed = path_czxid_ != core::Zxid{};
-    const bool is_current = connection_ == path_.context().keeper().connection();
-    return is_armed && is_current && last_ && path_czxid_ < last_->token;
-  }
+  bool is_known() const noexcept;
   void watch();
   void rest_until(core::Instant when);
   struct Last {
@@ -95,7 +70,7 @@ class SequenceHint {
     bool is_deleted = false;
   };
 
-  PathContext& path_;
+  PathLock& path_;
   std::optional<Last> last_;
   core::Sequence granted_{-2};  ///< last granted; -2: none, not adjacent to any
   bool is_adjacent_ = false;    ///< the last grant was adjacent
@@ -106,29 +81,5 @@ class SequenceHint {
   std::uint64_t connection_ = 0;  ///< connection on which the watch was requested
   core::Zxid path_czxid_{};       ///< of the path; 0: not armed
 };
-
-inline void SequenceHint::watch() {
-  EngineContext& context = path_.context();
-  ++context.path_facts().watched;
-  connection_ = context.keeper().connection();
-  watch_.watch<client::request::GetAndWatch>(
-      path_, path_.path().str(), context.keeper().session(),
-      [this](const client::Reply& reply) {
-        const bool is_armed = reply.status == core::Status::ok && !reply.unreadable;
-        if (is_armed) path_czxid_ = reply.token;
-        if (!is_armed) end();
-        if (is_armed || core::is_temporary_failure(reply.status)) return;
-        not_before_ = path_.context().scheduler().now() + kPauseAfterRefusal;
-      },
-      [this](client::request::WatchEvent) { end(); });
-  rest_until(granted_at_ + kLongestRest);
-}
-
-inline void SequenceHint::rest_until(core::Instant when) {
-  timer_ = path_.context().scheduler().at(when, watch_.unless_forgotten(path_, [this]() {
-    const core::Instant over = granted_at_ + kLongestRest;
-    path_.context().scheduler().now() < over ? rest_until(over) : end();
-  }));
-}
 
 }  // namespace zklock::detail

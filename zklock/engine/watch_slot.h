@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "zklock/client/port/coordinator.h"
-#include "zklock/engine/path_context.h"
+#include "zklock/engine/session/engine_context.h"
+#include "zklock/engine/session/engine_lock.h"
 
 namespace zklock::detail {
 
@@ -58,10 +59,10 @@ class WatchSlot {
     epoch_.end();
   }
   /// Removes the watch.
-  void disarm(PathContext& path) noexcept {
+  void disarm(EngineContext& context) noexcept {
     const client::RequestId id = id_;
     forget();
-    if (id != client::RequestId{}) path.context().coordinator().unwatch(id);
+    if (id != client::RequestId{}) context.coordinator().unwatch(id);
   }
 
  private:

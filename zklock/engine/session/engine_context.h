@@ -132,7 +132,7 @@ class PathFacts {
 
   /// Returns whether the next path that is new to this client is probably missing. After a missing
   /// path, it returns true until two existing ones were met. At first, one is enough. See
-  /// PathQueue::should_create_path().
+  /// ObservedPath::should_create_path().
   bool predicts_new_path() const noexcept { return new_paths_ > 0; }
   void met_missing_path() noexcept { new_paths_ = 2; }
   void met_existing_path() noexcept {

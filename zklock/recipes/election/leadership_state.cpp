@@ -37,10 +37,10 @@ LeadershipState::LeadershipState(Attempt attempt, const std::shared_ptr<Contende
     : attempt_(attempt),
       token_(hold.token()),
       node_(leader->expose_node()),
-      proclaimed_node_(node_beside(node_, leader->path_context().path())),
+      proclaimed_node_(node_beside(node_, leader->path_lock().path())),
       lost_(hold.loss_token()),
       release_requested_(hold.release_request_token()),
-      context_(leader->path_context().context().weak_from_this()),
+      context_(leader->path_lock().context().weak_from_this()),
       hold_(std::move(hold)),
       leader_(leader) {}
 
@@ -121,7 +121,7 @@ PendingProclamation::PendingProclamation(std::shared_ptr<Contender> leader,
 std::shared_ptr<PendingProclamation> PendingProclamation::start(
     std::shared_ptr<Contender> leader, std::shared_ptr<const LeadershipState> leadership,
     std::string value, Deadline deadline, Done done) {
-  const PathContext& path = leader->path_context();
+  const PathLock& path = leader->path_lock();
   path.context().check_usable(kOperation, path.path().str());
   const EngineLock lock(path.context().entry());
   auto proclaiming = std::make_shared<PendingProclamation>(
@@ -148,7 +148,7 @@ std::shared_ptr<GuardedCommit> PendingProclamation::begin(
 void PendingProclamation::send() {
   // A copy of a huge value would hold the mutex for long.
   if (value_.size() > GuardedCommit::kMaxRequestBytes) {
-    return end(GuardedCommit::too_large(kOperation, leader_->path_context().path().str()));
+    return end(GuardedCommit::too_large(kOperation, leader_->path_lock().path().str()));
   }
   const std::string& node = leadership_->proclaimed_node();
   const core::Proclamation proclamation{leader_->grant().token(), value_};
@@ -180,7 +180,7 @@ void PendingProclamation::on_answered(std::optional<Error> PendingProclamation::
 
 void PendingProclamation::end(const std::optional<Error>& outcome) {
   assert(done_);
-  leader_->path_context().after_unlock(
+  leader_->path_lock().after_unlock(
       [done = std::exchange(done_, nullptr), outcome] { done(outcome); });
 }
 

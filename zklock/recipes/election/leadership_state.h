@@ -132,7 +132,7 @@ class PendingProclamation : public std::enable_shared_from_this<PendingProclamat
   PendingProclamation(std::shared_ptr<Contender> leader,
                       std::shared_ptr<const LeadershipState> leadership, std::string value,
                       Deadline deadline, Done done);
-  EngineLock::Entry entry() const noexcept { return leader_->path_context().context().entry(); }
+  EngineLock::Entry entry() const noexcept { return leader_->path_lock().context().entry(); }
 
  private:
   GuardedWrites guarded(client::request::Write write) const;

@@ -51,7 +51,7 @@ std::stop_token Hold::loss_token() const noexcept {
 }
 
 std::optional<LossReason> Hold::loss_reason() const noexcept {
-  if (!contender_ || contender_->path_context().context().forked()) return std::nullopt;
+  if (!contender_ || contender_->path_lock().context().forked()) return std::nullopt;
   return contender_->grant().loss_reason();
 }
 
@@ -78,7 +78,7 @@ std::string Hold::node() const {
 
 std::string Hold::expose_node() const {
   if (!contender_) return {};
-  const detail::PathContext& path = contender_->path_context();
+  const detail::PathLock& path = contender_->path_lock();
   if (path.context().forked()) return node();
   const detail::EngineLock lock(path.entry());
   return contender_->expose_node();

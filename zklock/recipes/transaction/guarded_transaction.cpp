@@ -63,7 +63,7 @@ GuardedTransaction& GuardedTransaction::operator=(GuardedTransaction&& other) no
 GuardedTransaction::~GuardedTransaction() {
   if (!writes_) return;
   for (auto& guard : writes_->guards) {
-    if (guard->path_context().context().forked()) detail::keep_for_ever(std::move(guard));
+    if (guard->path_lock().context().forked()) detail::keep_for_ever(std::move(guard));
   }
 }
 
@@ -78,8 +78,8 @@ GuardedTransaction& GuardedTransaction::also_guarded_by(const Leadership& leader
 
 GuardedTransaction& GuardedTransaction::guard(std::shared_ptr<detail::Contender> holder) {
   auto& guards = writes_->guards;
-  auto& path_lock = holder->path_context();
-  if (!guards.empty() && &path_lock.context() != &guards.front()->path_context().context()) {
+  auto& path_lock = holder->path_lock();
+  if (!guards.empty() && &path_lock.context() != &guards.front()->path_lock().context()) {
     throw Error(Errc::invalid_option, kGuarding, path_lock.path().str(),
                 "the holds belong to different clients");
   }
@@ -122,7 +122,7 @@ void GuardedTransaction::commit(Deadline deadline) const {
 
 void GuardedTransaction::async_commit(Deadline deadline, CommitHandler handler) const {
   detail::commit_and_notify(
-      writes_->guards.front()->path_context().context().shared_from_this(), std::move(handler),
+      writes_->guards.front()->path_lock().context().shared_from_this(), std::move(handler),
       [&](auto done) { return GuardedCommit::start(*writes_, deadline, std::move(done)); });
 }
 

@@ -2,32 +2,28 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
-#include <utility>
-#include <vector>
 
-#include "zklock/client/port/coordinator.h"
+#include "zklock/client/port/reply.h"
+#include "zklock/core/session.h"
 #include "zklock/core/znode_name.h"
-#include "zklock/engine/create_limiter.h"
-#include "zklock/engine/late_creates.h"
-#include "zklock/engine/path_context.h"
-#include "zklock/engine/sequence_hint.h"
-#include "zklock/engine/session_handoff.h"
 #include "zklock/fencing_token.h"
 
 namespace zklock::detail {
 
-class LockNode;
+class EngineContext;
+class PathLock;
 
-/// The part of a path lock that its lock nodes share. It collects what the replies of the servers
-/// show about the queue. That is the sequence counter, this client's newest znode, and how many
-/// recent grants waited. It also has the lock nodes with a local queue and the limit of creates.
+/// What the replies of the servers showed about a lock path: the sequence counter, this client's
+/// newest znode, whether the path exists, and how many recent grants waited.
 ///
-/// Thread-safety: none. REQUIRES: the engine mutex is held.
-class PathQueue : public PathContext {
+/// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its path lock.
+class ObservedPath {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
-  PathQueue(std::shared_ptr<EngineContext> context, core::LockPath path, bool counter_ended);
+  ObservedPath(PathLock& path, bool counter_ended)
+      : path_(path), counter_has_ended_(counter_ended) {}
+  ObservedPath(const ObservedPath&) = delete;
+  ObservedPath& operator=(const ObservedPath&) = delete;
 
   /// Records a new znode of this client: its sequence number, its czxid and its session. Returns
   /// true if the sequence numbers began again, because the path was recreated. Then the older
@@ -57,9 +53,7 @@ class PathQueue : public PathContext {
 
   /// Returns whether the next create of a contender also creates the path. That is so if the client
   /// predicts a new path, and no reply and no earlier create makes this path likely to exist.
-  bool should_create_path() const noexcept {
-    return !path_likely_exists_ && context().path_facts().predicts_new_path();
-  }
+  bool should_create_path() const noexcept;
   /// Records that the path exists, or that a create of it was sent.
   void record_path_exists() noexcept { path_likely_exists_ = true; }
   /// Records what the reply to the create of a contender shows about the path. `makes_path`: as in
@@ -77,41 +71,14 @@ class PathQueue : public PathContext {
   /// Returns whether one of the last kContendedFor grants waited. Then another contender probably
   /// comes again.
   bool was_contended() const noexcept { return free_in_a_row_ < kContendedFor; }
-  /// Returns whether a new contender sends no count of the children. That is so if the path is
-  /// crowded, or if the sequence number of the new znode will probably show that it is first.
-  bool omits_count() const noexcept { return is_crowded() || sequence_hint_.expects_first(); }
-
-  /// Called by each lock node that waits or is held, at each tick of the LeaseKeeper. `tick`: its
-  /// number.
-  virtual void on_tick(std::uint64_t tick) = 0;
-
-  /// Returns the lock nodes that have a local queue. No two have equal policies.
-  const std::vector<std::shared_ptr<LockNode>>& shared_nodes() const noexcept {
-    return shared_nodes_;
-  }
-  void add_shared_node(std::shared_ptr<LockNode> node) { shared_nodes_.push_back(std::move(node)); }
-  void remove_shared_node(const LockNode& node) noexcept {
-    std::erase_if(shared_nodes_, [&](const auto& each) { return each.get() == &node; });
-  }
-
-  SequenceHint& sequence_hint() noexcept { return sequence_hint_; }
-  SessionHandoff& session_handoff() noexcept { return session_handoff_; }
-  LateCreates& late_creates() noexcept { return late_creates_; }
-  CreateLimiter& create_limiter() noexcept { return create_limiter_; }
-
- protected:
-  /// Notifies the lock nodes of this client that may have been deleted with the old path.
-  virtual void on_path_recreated() = 0;
 
  private:
   static constexpr int kCrowded = 4;       ///< grants in a row that had to wait
   static constexpr int kContendedFor = 8;  ///< grants
 
-  SequenceHint sequence_hint_{*this};
-  SessionHandoff session_handoff_;
-  std::vector<std::shared_ptr<LockNode>> shared_nodes_;
-  LateCreates late_creates_{*this};
-  CreateLimiter create_limiter_{context().settings().creates_at_once};
+  EngineContext& context() const noexcept;
+
+  PathLock& path_;
   int waited_in_a_row_ = 0;  ///< latest grants that all had to wait
   /// Latest grants that did not have to wait, up to kContendedFor.
   int free_in_a_row_ = kContendedFor;

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/path_queue.h"
+#include "zklock/engine/observed_path.h"
 
 #include <utility>
 
 namespace zklock::detail {
 
-PathQueue::PathQueue(std::shared_ptr<EngineContext> context, core::LockPath path,
-                     bool counter_ended)
-    : PathContext(std::move(context), std::move(path)), counter_has_ended_(counter_ended) {}
+EngineContext& ObservedPath::context() const noexcept {
+  return path_.context();
+}
 
-bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
-                                core::SessionId session) {
+bool ObservedPath::should_create_path() const noexcept {
+  return !path_likely_exists_ && context().path_facts().predicts_new_path();
+}
+
+bool ObservedPath::record_own_node(core::Sequence number, FencingToken token,
+                                   core::SessionId session) {
   if (std::exchange(newest_session_, session) != session) {
     newest_ = newest_deleted_ = {};  // the ensemble may have been emptied: its czxids begin again
-    sequence_hint_.forget();
+    path_.sequence_hint().forget();
   }
   if (token <= newest_) return false;          // a znode that was found by a search
   if (!core::is_usable(number)) return false;  // past the counter's end, numbers can be lower
@@ -24,24 +28,24 @@ bool PathQueue::record_own_node(core::Sequence number, FencingToken token,
   if (!again) return false;
   newest_deleted_ = before;
   recreation_noticed_at_ = context().scheduler().now();
-  on_path_recreated();
+  path_.on_path_recreated();
   return true;
 }
 
-void PathQueue::record_sequence(core::Sequence number) {
-  assert_held();
+void ObservedPath::record_sequence(core::Sequence number) {
+  path_.assert_held();
   const bool has_ended = !core::is_usable(number);
   if (has_ended == counter_has_ended_) return;
-  context().path_facts().record_counter_end(path(), has_ended);
+  context().path_facts().record_counter_end(path_.path(), has_ended);
   counter_has_ended_ = has_ended;
 }
 
-void PathQueue::record_stat(const client::Reply& stat) {
-  assert_held();
+void ObservedPath::record_stat(const client::Reply& stat) {
+  path_.assert_held();
   if (stat.status == core::Status::ok) record_sequence(stat.next_sequence);
 }
 
-void PathQueue::record_create(const client::Reply& created, bool makes_path) noexcept {
+void ObservedPath::record_create(const client::Reply& created, bool makes_path) noexcept {
   if (created.status == core::Status::ok) {
     path_likely_exists_ = true;
     if (!makes_path) return;
