@@ -61,6 +61,7 @@ RULES = {
 # The file that makes the ports; the texts of public types; the base of GoogleTest's matchers.
 EXCEPTIONS = {
     ("zklock/recipes/client.cpp", "zklock/client/zookeeper/make_coordinator.h"),
+    ("zklock/recipes/client.cpp", "zklock/client/zookeeper/check_client_options.h"),
     ("zklock/core/to_string.cpp", "ostream"),  # operator<< only
     ("include/zklock/prometheus.h", "prometheus/"),  # all headers of prometheus-cpp
     ("include/zklock/testing/matchers.h", "gtest/gtest-matchers.h"),

@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "zklock/client_options.h"
 #include "zklock/deadline.h"
 #include "zklock/export.h"
 #include "zklock/health.h"
 #include "zklock/metrics.h"
+#include "zklock/subscription.h"
 
 namespace zklock {
 
@@ -42,35 +42,6 @@ enum class ConnectionState { connected, suspended, reconnected, lost };
 [[nodiscard]] ZKLOCK_EXPORT std::string_view to_string(ConnectionState state) noexcept;
 /// Writes to_string().
 ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state);
-
-/// Keeps a listener registered. The destructor and cancel() remove the listener. They block until a
-/// running call of the listener returns, unless the listener itself calls them. A Subscription may
-/// outlive the object that returned it.
-///
-/// Thread-safety: any thread may use an object, but not several threads at the same time.
-class [[nodiscard]] Subscription {
- public:
-  Subscription() noexcept = default;
-  /// Creates an object that calls `cancel` once. Users need not call this: the functions that add a
-  /// listener return an object.
-  explicit Subscription(std::function<void()> cancel) noexcept : cancel_(std::move(cancel)) {}
-  Subscription(Subscription&& other) noexcept : cancel_(std::exchange(other.cancel_, nullptr)) {}
-  Subscription& operator=(Subscription&& other) noexcept {
-    if (this != &other) {
-      cancel();
-      cancel_ = std::exchange(other.cancel_, nullptr);
-    }
-    return *this;
-  }
-  ~Subscription() { cancel(); }
-  /// Removes the listener now.
-  void cancel() noexcept {
-    if (auto f = std::exchange(cancel_, nullptr)) f();
-  }
-
- private:
-  std::function<void()> cancel_;
-};
 
 /// A connection to a ZooKeeper ensemble, with one session at a time.
 ///

@@ -11,6 +11,7 @@
 #include "zklock/executor.h"
 #include "zklock/export.h"
 #include "zklock/participant.h"
+#include "zklock/subscription.h"
 
 namespace zklock {
 

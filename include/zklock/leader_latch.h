@@ -16,6 +16,7 @@
 #include "zklock/export.h"
 #include "zklock/leadership.h"
 #include "zklock/participant.h"
+#include "zklock/subscription.h"
 
 namespace zklock {
 

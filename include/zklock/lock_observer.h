@@ -10,6 +10,7 @@
 #include "zklock/executor.h"
 #include "zklock/export.h"
 #include "zklock/lock_state.h"
+#include "zklock/subscription.h"
 
 namespace zklock {
 

@@ -43,5 +43,6 @@
 #include "zklock/release_request.h"
 #include "zklock/semaphore.h"
 #include "zklock/shared_mutex.h"
+#include "zklock/subscription.h"
 #include "zklock/survey.h"
 #include "zklock/with_lock.h"

@@ -47,7 +47,7 @@ class Player {
       if (!watches_[c]) continue;
       side_.journal().expect_reply();
       side_.coordinator(c).submit(
-          {.operation = rq::CountChildren{"/"}},
+          {.operation = rq::Exists{"/"}},
           [&journal = side_.journal()](const client::Reply&) { journal.replied_to_fence(); });
     }
     return side_.settle();
@@ -144,7 +144,7 @@ class Player {
       case OperationKind::create_contender:
         parents_[self] = path;
         return rq::CreateContender{path, request.text, request.data, false, request.makes_path};
-      case OperationKind::count_children: return rq::CountChildren{path};
+      case OperationKind::count_children: return rq::Exists{path};
       case OperationKind::create_parents: return rq::CreateParents{path};
       case OperationKind::list_children: return rq::ListChildren{path};
       case OperationKind::get: return rq::Get{path};

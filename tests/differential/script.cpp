@@ -300,7 +300,7 @@ Script make_script(std::uint64_t seed) {
 std::string to_text(OperationKind kind) {
   switch (kind) {
     case OperationKind::create_contender: return "CreateContender";
-    case OperationKind::count_children: return "CountChildren";
+    case OperationKind::count_children: return "Exists";
     case OperationKind::create_parents: return "CreateParents";
     case OperationKind::list_children: return "ListChildren";
     case OperationKind::get: return "Get";

@@ -210,7 +210,7 @@ void LyingServers::answer() {
   Reply answer = make_reply(status, operation);
   const auto* const create = std::get_if<ops::CreateContender>(&operation);
   if (create && create->counts) {
-    answer.parent = std::make_shared<Reply>(make_reply(server_answer(), ops::CountChildren{}));
+    answer.parent = std::make_shared<Reply>(make_reply(server_answer(), ops::Exists{}));
   }
   if (status == Status::ok) named_.insert(answer.token);
   reply(std::move(pending), std::move(answer));

@@ -110,7 +110,7 @@ TEST(ZkCoordinatorAcl, UnreadableWhileCallsAreQueued_IsChecked) {
   };
   ASSERT_EQ(busy.call(busy.watch(1, made.path)).status, Status::ok);
   for (int i = 0; i < 20; ++i) send_next({});
-  const std::size_t exists = Operation(rq::CountChildren{}).index();
+  const std::size_t exists = Operation(rq::Exists{}).index();
   EXPECT_TRUE(testing::eventually([&] { return busy->stats().requests.at(exists).count() >= 2; }));
   ends = true;
 }

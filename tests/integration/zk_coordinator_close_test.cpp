@@ -36,7 +36,7 @@ std::size_t entries(const char* directory) {
 
 Operation some_operation(Probe& probe, int i) {
   switch (i % 3) {
-    case 0: return rq::CountChildren{"/p"};
+    case 0: return rq::Exists{"/p"};
     case 1: return rq::CreateContender{"/p", "lock-", ""};
     default: return probe.watch(i, "/p");
   }
@@ -94,7 +94,7 @@ TEST(ZkCoordinatorClose, Close_NotifiesEndBeforeClosedReplies) {
   Probe probe(chroot.hosts());
   ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
   probe.contend("/p");
-  probe.send(1, rq::CountChildren{"/p"});
+  probe.send(1, rq::Exists{"/p"});
   probe->close();
   const auto events = probe.journal().events();
   bool ended = false;
@@ -122,7 +122,7 @@ TEST(ZkCoordinatorClose, CloseByManyThreadsAndTwice_NotifiesEndOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::closed) << "after the end";
+  EXPECT_EQ(probe.call(rq::Exists{"/"}).status, Status::closed) << "after the end";
   EXPECT_EQ(probe.journal().count(Kind::ended), 1U);
 }
 
@@ -130,7 +130,7 @@ TEST(ZkCoordinatorClose, CloseWithoutServerOrStart_RepliesClosed) {
   const testing::FreePorts dead(1);
   const ClientOptions options = Probe::with("127.0.0.1:" + std::to_string(dead[0]));
   Probe probe(options);
-  for (int i = 0; i < 10; ++i) probe.send(i, rq::CountChildren{"/"});
+  for (int i = 0; i < 10; ++i) probe.send(i, rq::Exists{"/"});
   probe->close();
   EXPECT_EQ(probe.journal().count(Kind::reply), 10U);
   EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::closed);
@@ -139,7 +139,7 @@ TEST(ZkCoordinatorClose, CloseWithoutServerOrStart_RepliesClosed) {
   const DrainedLog log(options);
   const auto unstarted = make_zookeeper_coordinator(options, *log);
   std::atomic<int> replies = 0;
-  unstarted->submit({rq::CountChildren{"/"}}, [&](const Reply& reply) {
+  unstarted->submit({rq::Exists{"/"}}, [&](const Reply& reply) {
     EXPECT_EQ(reply.status, Status::closed);
     ++replies;
   });
@@ -160,7 +160,7 @@ TEST(ZkCoordinatorClose, CloseDuringSubmits_RepliesOnceToEach) {
       threads.emplace_back([&] {
         while (!stop && submitted < 20'000) {
           ++submitted;
-          probe->submit({rq::CountChildren{"/"}}, [&](const Reply&) { ++replied; });
+          probe->submit({rq::Exists{"/"}}, [&](const Reply&) { ++replied; });
         }
       });
     }
@@ -180,7 +180,7 @@ TEST(ZkCoordinatorClose, Close_LeavesNoThreadAndNoDescriptor) {
   const std::size_t descriptors = entries("/proc/self/fd");
   for (int i = 0; i < 10; ++i) {
     Probe probe(chroot.hosts());
-    EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::ok);
+    EXPECT_EQ(probe.call(rq::Exists{"/"}).status, Status::ok);
   }
   EXPECT_TRUE(eventually([&] { return entries("/proc/self/task") <= threads; }));
   EXPECT_LE(entries("/proc/self/fd"), descriptors);

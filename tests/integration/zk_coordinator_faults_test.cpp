@@ -114,7 +114,7 @@ TEST(ZkCoordinatorFaults, OneAddressOfTwoDead_Reconnects) {
     server->kill();
     ASSERT_TRUE(probe.journal().wait(static_cast<std::size_t>(i) + 1, Kind::suspended));
     restart(*server);
-    EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).status, Status::ok);
+    EXPECT_EQ(probe.call(rq::Exists{"/p"}).status, Status::ok);
   }
 }
 
@@ -131,7 +131,7 @@ TEST(ZkCoordinatorFaults, NoConnection_ReplyStatesTheReason) {
   options.connection_timeout = std::chrono::milliseconds(500);
   {
     Probe probe(options);
-    const Reply reply = probe.call(rq::CountChildren{"/"});
+    const Reply reply = probe.call(rq::Exists{"/"});
     EXPECT_EQ(reply.status, Status::not_connected);
     EXPECT_EQ(reply.detail,
               "no server answered within 500 ms: " + address +
@@ -140,7 +140,7 @@ TEST(ZkCoordinatorFaults, NoConnection_ReplyStatesTheReason) {
   }
   options.hosts = "no-such-host.invalid:2181";
   Probe probe(options);
-  const Reply reply = probe.call(rq::CountChildren{"/"});
+  const Reply reply = probe.call(rq::Exists{"/"});
   EXPECT_EQ(reply.status, Status::not_connected);
   EXPECT_TRUE(eventually([&] {
     return probe->connection_problem().find(
@@ -218,7 +218,7 @@ TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
     ++attempts;
   } while (first.status == Status::unknown && attempts < 100);
   EXPECT_EQ(first.status, Status::auth_failed) << first.detail;
-  EXPECT_EQ(probe.call(rq::CountChildren{"/"}).status, Status::auth_failed);
+  EXPECT_EQ(probe.call(rq::Exists{"/"}).status, Status::auth_failed);
   EXPECT_EQ(probe->connection_problem(), "the servers refused the credential");
   ASSERT_TRUE(probe.journal().wait(1, Kind::ended));
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::auth_failed);

@@ -27,7 +27,7 @@ TEST(ZkCoordinatorFaults, ServerDown_RequestsAreHeldAndSentInOrder) {
       << probe->connection_problem();
   for (int i = 0; i < 200; i += 2) {
     probe.send(i, rq::CreateContender{"/p", "lock-", ""});
-    probe.send(i + 1, rq::CountChildren{"/p"}, session);
+    probe.send(i + 1, rq::Exists{"/p"}, session);
   }
   EXPECT_EQ(probe.journal().count(Kind::reply), 0U);
   const Instant before_start = LeaseClock::now();
@@ -54,8 +54,8 @@ TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {
   const SessionId session = probe.session();
   server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  probe.send(1, rq::CountChildren{"/"}, session);
-  const Reply reply = probe.call(rq::CountChildren{"/"});
+  probe.send(1, rq::Exists{"/"}, session);
+  const Reply reply = probe.call(rq::Exists{"/"});
   EXPECT_EQ(reply.status, Status::not_connected);
   EXPECT_NE(reply.detail.find("has been lost for"), std::string::npos) << reply.detail;
   EXPECT_EQ(probe.journal().count(Kind::reply), 0U);
@@ -68,7 +68,7 @@ TEST(ZkCoordinatorFaults, ServerStartsLater_RequestsWaitForIt) {
   testing::TestServer server;
   Probe probe(server.hosts());
   probe.send(1, rq::CreateParents{"/p"});
-  probe.send(2, rq::CountChildren{"/p"});
+  probe.send(2, rq::Exists{"/p"});
   server.start();
   ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
   for (const Event& reply : of_kind(probe.journal(), Kind::reply)) {
@@ -88,11 +88,11 @@ TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
   EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::not_sent);
   server.start();
   ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
-  EXPECT_EQ(probe.call(rq::CountChildren{"/abandoned"}).status, Status::no_node);
-  const auto [done, reply] = probe.call_with_id(rq::CountChildren{"/kept"});
+  EXPECT_EQ(probe.call(rq::Exists{"/abandoned"}).status, Status::no_node);
+  const auto [done, reply] = probe.call_with_id(rq::Exists{"/kept"});
   EXPECT_EQ(reply.status, Status::ok);
   probe->cancel_unsent(done);
-  (void)probe.call(rq::CountChildren{"/"});
+  (void)probe.call(rq::Exists{"/"});
   EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
 }
 
@@ -106,12 +106,12 @@ TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
   Probe probe(options);
   const SessionId session = probe.session();
   server->pause();
-  probe.send(-1, rq::CountChildren{"/"});
+  probe.send(-1, rq::Exists{"/"});
   std::vector<RequestId> ids;
   for (int i = 0; i < 3 * kOfEach; i += 3) {
-    ids.push_back(probe.send(i, rq::CountChildren{"/"}, session, true));
-    ids.push_back(probe.send(i + 1, rq::CountChildren{"/"}, session));
-    ids.push_back(probe.send(i + 2, rq::CountChildren{"/"}));
+    ids.push_back(probe.send(i, rq::Exists{"/"}, session, true));
+    ids.push_back(probe.send(i + 1, rq::Exists{"/"}, session));
+    ids.push_back(probe.send(i + 2, rq::Exists{"/"}));
   }
   server->kill();
   ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "in flight, or only at once";

@@ -23,7 +23,7 @@ using Kind = Event::Kind;
 class BlockedCompletions {
  public:
   explicit BlockedCompletions(Probe& probe) {
-    probe->submit({rq::CountChildren{"/"}, {}}, [this](const Reply&) {
+    probe->submit({rq::Exists{"/"}, {}}, [this](const Reply&) {
       entered_.set_value();
       released_.get_future().wait();
     });

@@ -24,7 +24,7 @@ TEST(ZkCoordinatorOutage, NoServerForTheTimeout_EndsTheSession) {
   const SessionId session = probe.session();
   server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  probe.send(1, rq::CountChildren{"/"}, session);
+  probe.send(1, rq::Exists{"/"}, session);
   ASSERT_TRUE(probe.journal().wait(1, Kind::ended)) << "although no server runs";
   EXPECT_EQ(probe.journal().last(Kind::ended).session, session);
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::session_ended);
@@ -51,7 +51,7 @@ TEST(ZkCoordinatorOutage, ServerEmptied_GrantsNewSession) {
   server->erase_data();
   server->start();
   ASSERT_TRUE(server->wait_until_serving()) << server->log();
-  const Reply reply = probe.call(rq::CountChildren{"/p"});
+  const Reply reply = probe.call(rq::Exists{"/p"});
   EXPECT_EQ(reply.status, Status::no_node) << "it has been emptied";
   EXPECT_NE(reply.session, session);
   EXPECT_EQ(probe.journal().count(Kind::ended), 1U);

@@ -44,7 +44,7 @@ TEST(ZkCoordinatorFaults, SessionExpired_NewSessionFollows) {
   for (const Event& event : of_kind(probe.journal(), Kind::watch)) {
     EXPECT_EQ(event.session, old) << "the servers may report the node's end in time";
   }
-  EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).session, fresh.session);
+  EXPECT_EQ(probe.call(rq::Exists{"/p"}).session, fresh.session);
 }
 
 TEST(ZkCoordinatorFaults, SessionEnded_OnlyBoundRequestsFail) {
@@ -55,7 +55,7 @@ TEST(ZkCoordinatorFaults, SessionEnded_OnlyBoundRequestsFail) {
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   for (int i = 0; i < 20; i += 2) {
     probe.send(i, rq::CreateContender{"/", "lock-", ""}, old);
-    probe.send(i + 1, rq::CountChildren{"/"});
+    probe.send(i + 1, rq::Exists{"/"});
   }
   // The restarted server does not know the session.
   std::filesystem::remove_all(server->directory() / "data" / "version-2");
@@ -81,7 +81,7 @@ TEST(ZkCoordinatorFaults, SessionExpires_RequestsInFlightEnd) {
     const std::size_t before = probe.journal().count(Kind::reply);
     const std::size_t sessions = probe.journal().count(Kind::ended);
     const SessionId session = probe.journal().last(Kind::connected).session;
-    for (int i = 0; i < 300; ++i) probe.send(i, rq::CountChildren{"/p"}, session);
+    for (int i = 0; i < 300; ++i) probe.send(i, rq::Exists{"/p"}, session);
     testing::expire_session(server->hosts(), session.value);
     ASSERT_TRUE(probe.journal().wait(before + 300, Kind::reply));
     ASSERT_TRUE(probe.journal().wait(sessions + 1, Kind::ended));
@@ -122,7 +122,7 @@ TEST(ZkCoordinatorFaults, BoundRequestsWhileSessionsEnd_StayOnTheirs) {
     while (!stop) {
       const SessionId session = current;
       ++sent;
-      probe->submit({rq::CountChildren{"/"}, session}, [&, session](const Reply& reply) {
+      probe->submit({rq::Exists{"/"}, session}, [&, session](const Reply& reply) {
         ++replied;
         if (reply.status != Status::ok) return;
         EXPECT_EQ(reply.session, session);

@@ -42,10 +42,10 @@ TEST(ZkCoordinator, EveryOperation_IsExecuted) {
   EXPECT_EQ(seen.stat.czxid, made.token.zxid);
   EXPECT_EQ(seen.stat.ephemeralOwner, made.session.value);
 
-  EXPECT_EQ(probe.call(rq::CountChildren{"/a/b"}).child_count, 1);
+  EXPECT_EQ(probe.call(rq::Exists{"/a/b"}).child_count, 1);
   EXPECT_EQ(probe.call(rq::ListChildren{"/a/b"}).children,
             std::vector<std::string>{"lock-0000000000"});
-  EXPECT_EQ(probe.call(rq::CountChildren{"/a/b"}).pzxid, made.token);
+  EXPECT_EQ(probe.call(rq::Exists{"/a/b"}).pzxid, made.token);
   const Reply got = probe.call(rq::Get{"/a/b/lock-0000000000"});
   EXPECT_EQ(got.data, "me");
   EXPECT_EQ(got.token, made.token);
@@ -60,7 +60,7 @@ TEST(ZkCoordinator, EveryOperation_IsExecuted) {
   const std::string gone = "/a/b/lock-0000000000";
   for (const Operation& operation : std::vector<Operation>{
            rq::AnnounceAndDelete{gone}, rq::Delete{gone}, rq::Check{gone}, rq::Get{gone},
-           probe.watch(0, gone), rq::ListChildren{gone}, rq::CountChildren{gone}}) {
+           probe.watch(0, gone), rq::ListChildren{gone}, rq::Exists{gone}}) {
     const Reply reply = probe.call(operation);
     EXPECT_EQ(reply.status, Status::no_node) << operation.index();
     EXPECT_EQ(reply.detail, "ZNONODE (-101)");
@@ -91,7 +91,7 @@ TEST(ZkCoordinator, CreateThatCounts_IsAnsweredWithParent) {
   EXPECT_EQ(made.parent->child_count, 2);
   EXPECT_EQ(made.parent->pzxid, made.token);
   EXPECT_EQ(made.parent->next_sequence.value, 2);
-  EXPECT_EQ(made.parent->token, probe.call(rq::CountChildren{"/p"}).token);
+  EXPECT_EQ(made.parent->token, probe.call(rq::Exists{"/p"}).token);
   EXPECT_FALSE(probe.call(rq::CreateContender{"/p", "lock-", ""}).parent);
 }
 
@@ -170,7 +170,7 @@ TEST(ZkCoordinator, Parents_AreContainersThatServerDeletes) {
   ASSERT_EQ(probe.call(rq::CreateParents{"/a/b"}).status, Status::ok);
   ASSERT_EQ(probe.call(rq::Delete{probe.contend("/a/b")}).status, Status::ok);
   EXPECT_TRUE(testing::eventually(
-      [&] { return probe.call(rq::CountChildren{"/a"}).status == Status::no_node; }, kTestTimeout));
+      [&] { return probe.call(rq::Exists{"/a"}).status == Status::no_node; }, kTestTimeout));
 }
 
 TEST(ZkCoordinator, NoChroot_OperationsWork) {
@@ -191,7 +191,7 @@ TEST(ZkCoordinator, PipelinedRequests_AreExecutedInOrder) {
   std::vector<int> counts;
   for (int i = 0; i < 100; ++i) {
     probe.send(2 * i, rq::CreateContender{"/q", "lock-", "x"});
-    probe->submit({rq::CountChildren{"/q"}}, [&, i](const Reply& reply) {
+    probe->submit({rq::Exists{"/q"}}, [&, i](const Reply& reply) {
       counts.push_back(reply.child_count);
       Event event{Kind::reply};
       event.tag = 2 * i + 1;
@@ -270,7 +270,7 @@ TEST(ZkCoordinator, NodeBytesOfSession_AreCapped) {
   const Reply refused = probe.call(rq::CreateContender{"/p", "lock-", ""});
   EXPECT_EQ(refused.status, Status::too_many_nodes);
   EXPECT_EQ(refused.session, SessionId{}) << "not sent";
-  EXPECT_EQ(probe.call(rq::CountChildren{"/p"}).child_count, 3);
+  EXPECT_EQ(probe.call(rq::Exists{"/p"}).child_count, 3);
 
   ASSERT_EQ(probe.call(rq::Delete{first}).status, Status::ok);
   EXPECT_EQ(probe.call(rq::Delete{first}).status, Status::no_node) << "the budget is returned once";

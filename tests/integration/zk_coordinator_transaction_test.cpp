@@ -143,7 +143,7 @@ TEST_F(ZkCoordinatorTransaction, RemoveAndCreate_ReplaceContender) {
                         {rq::write::Remove{from}, rq::write::Create{.path = "/p/lock-",
                                                                     .data = "moved",
                                                                     .ephemeral = true,
-                                                                    .contender = true,
+                                                                    .lock_acl = true,
                                                                     .sequential = true}}});
   };
   const auto acl = raw_.get_acl(own_).entries;
@@ -155,7 +155,7 @@ TEST_F(ZkCoordinatorTransaction, RemoveAndCreate_ReplaceContender) {
   EXPECT_EQ(node.data, "moved");
   EXPECT_EQ(node.stat.ephemeralOwner, probe_.session().value);
   EXPECT_EQ(raw_.get_acl("/p/" + moved.name).entries, acl);
-  EXPECT_EQ(probe_.call(rq::CountChildren{"/p/" + moved.name}).token.zxid, node.stat.czxid);
+  EXPECT_EQ(probe_.call(rq::Exists{"/p/" + moved.name}).token.zxid, node.stat.czxid);
   const Reply again = move(own_);
   EXPECT_EQ(again.status, Status::no_node);
   EXPECT_EQ(again.name, "");
@@ -212,8 +212,8 @@ TEST_F(ZkCoordinatorTransaction, OptionalNodes_LeaveHalfOfTheCap) {
   ClientOptions options = Probe::with(chroot_.hosts());
   options.max_node_bytes = 4 * (chroot_.path() + "/p/lock-0000000000").size();
   Probe small(options);
-  const auto make = [&](const char* path, bool is_optional) {
-    const rq::write::Create create{.path = path, .ephemeral = true, .is_optional = is_optional};
+  const auto make = [&](const char* path, bool leaves_room) {
+    const rq::write::Create create{.path = path, .ephemeral = true, .leaves_room = leaves_room};
     return small.call(rq::Transaction{"/old", {create}}).status;
   };
   EXPECT_EQ(make("/p/mark1", true), Status::ok);

@@ -59,7 +59,7 @@ class ZkCoordinatorWatch : public ::testing::Test {
   }
 
   // When this returns, the journal has all earlier events: they come on one session, in order.
-  void settle() { (void)probe().call(rq::CountChildren{"/"}); }
+  void settle() { (void)probe().call(rq::Exists{"/"}); }
 
   const std::string parent_ = "/watched";
   std::unique_ptr<Probe> probe_;

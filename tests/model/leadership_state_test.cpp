@@ -25,10 +25,10 @@ class LeadershipStateTest : public PathLockTest {
   bool has_node(std::size_t call) {
     return lock_.world().ensemble().find(lock_.call(call).node) != nullptr;
   }
-  std::shared_ptr<detail::LockListener> listener(std::size_t c) {
+  std::shared_ptr<detail::LockEventQueue> listener(std::size_t c) {
     const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                          &lock_.world().dispatcher(c));
-    return std::make_shared<detail::LockListener>(
+    return std::make_shared<detail::LockEventQueue>(
         [this](const LockEvent& event) { events_.push_back(testing::describe(event)); },
         dispatcher);
   }

@@ -92,7 +92,7 @@ class LockWorld {
     core::CountKind kind = core::CountKind::hold;
     bool queue_again = true;
     core::HoldLimit limit = {};
-    std::shared_ptr<detail::LockListener> listener = nullptr;
+    std::shared_ptr<detail::LockEventQueue> listener = nullptr;
     core::QueueRule rule = core::QueueRule::mutex();
     core::Lazy<core::QueueRule> gate = {};
     std::chrono::milliseconds lock_delay = {};

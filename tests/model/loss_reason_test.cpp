@@ -19,10 +19,10 @@ namespace {
 class LossReasonTest : public PathLockTest {
  protected:
   std::optional<LossReason> reason(std::size_t call) { return lock_.call(call).hold.loss_reason(); }
-  std::shared_ptr<detail::LockListener> listener() {
+  std::shared_ptr<detail::LockEventQueue> listener() {
     const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
                                                          &lock_.world().dispatcher(0));
-    return std::make_shared<detail::LockListener>(
+    return std::make_shared<detail::LockEventQueue>(
         [this](const LockEvent& event) { events_.push_back(event); }, dispatcher);
   }
 

@@ -12,7 +12,7 @@
 
 #include "tests/model/lock_world.h"
 #include "zklock/recipes/composite/composite.h"
-#include "zklock/recipes/composite/composite_call.h"
+#include "zklock/recipes/composite/composite_acquire.h"
 
 namespace zklock::model {
 namespace {
@@ -56,17 +56,17 @@ class QuorumModel : public ::testing::Test {
 
   std::shared_ptr<std::optional<Ended>> acquire(Deadline deadline = Deadline::never()) {
     auto ended = std::make_shared<std::optional<Ended>>();
-    detail::CompositeCall::start(composite_, {.owner = Owner::unique(),
-                                              .time_limit = {deadline, world().now()},
-                                              .done = [this, ended](CompositeOutcome outcome) {
-                                                Ended end{.at = world().now(),
-                                                          .granted = outcome.granted,
-                                                          .held = std::move(outcome.held),
-                                                          .error = {}};
-                                                if (outcome.error)
-                                                  end.error = outcome.error->errc();
-                                                *ended = std::move(end);
-                                              }});
+    detail::CompositeAcquire::start(composite_, {.owner = Owner::unique(),
+                                                 .time_limit = {deadline, world().now()},
+                                                 .done = [this, ended](CompositeOutcome outcome) {
+                                                   Ended end{.at = world().now(),
+                                                             .granted = outcome.granted,
+                                                             .held = std::move(outcome.held),
+                                                             .error = {}};
+                                                   if (outcome.error)
+                                                     end.error = outcome.error->errc();
+                                                   *ended = std::move(end);
+                                                 }});
     return ended;
   }
   // Acquires and releases. Returns the time to the grant, or nothing if there was no grant.

@@ -206,7 +206,7 @@ TEST_F(TlsTest, CloseThatHangs_WaitsForARunningHandler) {
   std::promise<void> closed;
   std::atomic<bool> ended{false};
   client::Probe probe(options(SharedServer::hosts()));
-  probe->submit({client::request::CountChildren{"/"}}, [&](const client::Reply& /*reply*/) {
+  probe->submit({client::request::Exists{"/"}}, [&](const client::Reply& /*reply*/) {
     runs.set_value();
     EXPECT_EQ(closed.get_future().wait_for(8s), std::future_status::timeout);
     ended = true;

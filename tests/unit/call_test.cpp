@@ -85,7 +85,7 @@ TEST_F(ReadCalls, ExistsAfterGet_WatchRemainsAtServers) {
 }
 
 TEST_F(ReadCalls, CountRefused_IsRefused) {
-  const Reply reply = complete(request::CountChildren{"/n"}, kFirst, {.code = ZNOAUTH});
+  const Reply reply = complete(request::Exists{"/n"}, kFirst, {.code = ZNOAUTH});
   EXPECT_EQ(reply.status, Status::no_auth);
   EXPECT_FALSE(reply.unreadable);
 }
@@ -104,7 +104,7 @@ TEST_F(ReadCalls, ExistsRefusedAfterCreates_PathExists) {
 }
 
 TEST_F(ReadCalls, UnknownRequest_NamesTheNeededVersion) {
-  const Reply reply = complete(request::CountChildren{"/n"}, kFirst, {.code = ZUNIMPLEMENTED});
+  const Reply reply = complete(request::Exists{"/n"}, kFirst, {.code = ZUNIMPLEMENTED});
   EXPECT_EQ(reply.status, Status::server_error);
   EXPECT_EQ(reply.detail, "the server is too old: zklock needs ZooKeeper 3.5.1 or later");
 }

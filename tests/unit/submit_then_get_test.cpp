@@ -100,7 +100,7 @@ class GetByQuorumRefused : public ::testing::Test {
   }
   void expect_exists(std::size_t i, const std::string& path) {
     ASSERT_EQ(servers_.requests.size(), i + 1);
-    const auto* const exists = std::get_if<request::CountChildren>(&servers_.requests[i].operation);
+    const auto* const exists = std::get_if<request::Exists>(&servers_.requests[i].operation);
     ASSERT_NE(exists, nullptr);
     EXPECT_EQ(exists->path, path);
     EXPECT_EQ(servers_.requests[i].session, SessionId{7});

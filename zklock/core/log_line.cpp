@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::core {

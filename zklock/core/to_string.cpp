@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "zklock/client.h"
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/error.h"
 #include "zklock/fencing_token.h"

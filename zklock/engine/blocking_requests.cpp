@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 #include "zklock/core/status.h"
 #include "zklock/engine/callback/blocking_call.h"
 

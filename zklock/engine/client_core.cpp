@@ -21,7 +21,7 @@ namespace {
 /// The names of the alternatives of client::Operation.
 constexpr std::array<std::string_view, std::variant_size_v<client::Operation>> kOperationNames{
     "create",       // CreateContender
-    "exists",       // CountChildren
+    "exists",       // Exists
     "create",       // CreateParents
     "getChildren",  // ListChildren
     "getData",      // Get

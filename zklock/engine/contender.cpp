@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 
 namespace zklock::detail {
 

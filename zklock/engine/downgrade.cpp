@@ -56,7 +56,7 @@ void Downgrade::send() {
   exchange.writes.emplace_back(request::write::Create{.path = path.child(name_),
                                                       .data = node_.data_as_reader(),
                                                       .ephemeral = true,
-                                                      .contender = true});
+                                                      .lock_acl = true});
   exchange.writes.emplace_back(request::write::Remove{path.child(node_.own_name())});
   if (const std::string& marker = node_.unwanted_delay_marker(); !marker.empty()) {
     exchange.writes.emplace_back(request::write::Remove{path.child(marker)});

@@ -148,7 +148,7 @@ void LocalQueue::count_if_due() {
   if (!node_.is_held() || behind_.empty() || !budget_.is_count_due()) return;
   // Another program can delete a marker, so a number of children would not say what they are.
   const bool lists = node_.may_have_marker();
-  client::Operation operation = client::request::CountChildren{path().path().str()};
+  client::Operation operation = client::request::Exists{path().path().str()};
   if (lists) operation = client::request::ListChildren{path().path().str()};
   budget_.on_count_requested();
   path().context().coordinator().submit(

@@ -23,7 +23,7 @@ class LockNode;
 /// client only, first come first served. After a release, the local queue can retain the lock node without
 /// a contender in it: then the lock node is idle.
 ///
-/// The count is the number of children of the lock path (request CountChildren). It shows whether
+/// The count is the number of children of the lock path (request Exists). It shows whether
 /// another client waits. If a marker of the lock node may exist, the contenders in a list of the
 /// children are counted instead. For an idle lock node, a list of the children with a watch shows
 /// this too. The budget (CohortBudget) limits the grants since the last count that showed no other

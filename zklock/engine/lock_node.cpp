@@ -158,7 +158,7 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
       (path_->observed().record_own_node(name->sequence, created.token, created.session) ||
        created.sent_at <= path_->observed().recreation_noticed_at());
   const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
-  return {outcome_unknown ? Status::unknown : status_without_session(created),
+  return {outcome_unknown ? Status::unknown : retried_status(created),
           created.session,
           created.name,
           created.token,
@@ -168,7 +168,7 @@ core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
 
 // Each call decides how long it waits for a connection. While a call waits, the machine sees
 // `throttled` instead of `not_connected`, and so sends the request again later.
-core::Status LockNode::status_without_session(const client::Reply& reply) {
+core::Status LockNode::retried_status(const client::Reply& reply) {
   const bool is_wanted = !front_.expired();
   if (reply.status != Status::not_connected || (is_wanted && !fsm_.policy().wait))
     return reply.status;

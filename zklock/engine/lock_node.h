@@ -262,9 +262,9 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Returns a reply handler for a request that returns no data.
   auto on_done() {
     return on_reply([](LockNode& p, const client::Reply& r) {
-      // A request on a session never gets `not_connected`, so status_without_session() leaves its
+      // A request on a session never gets `not_connected`, so retried_status() leaves its
       // status unchanged.
-      return p.fsm_.on_done({p.status_without_session(r), r.detail});
+      return p.fsm_.on_done({p.retried_status(r), r.detail});
     });
   }
   void run(core::AcquireEffects effects);
@@ -295,7 +295,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// `throttled` replaces `not_connected`, so that the machine repeats the request. Only a request
   /// without a session gets `not_connected`. If no server was reached so far, such a reply also
   /// leads to notify_unreachable().
-  core::Status status_without_session(const client::Reply& reply);
+  core::Status retried_status(const client::Reply& reply);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void recreate_path();
   void list(SessionId session);
@@ -324,7 +324,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// The granted znode is lost. `why` is `lease_expired`, `session_expired` or `node_deleted`.
   void lose(LossReason why);
   core::Duration held_for() const { return context().scheduler().now() - holding_->since; }
-  bool goes_by_number() const noexcept;
+  bool may_feed_sequence_hint() const noexcept;
   /// Returns whether a contender probably waits for the lock node, which is being released.
   bool may_be_awaited() const;
   Cleaner::Step first_step_for(RemovalCause cause) const;

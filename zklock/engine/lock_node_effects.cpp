@@ -15,7 +15,7 @@ void LockNode::create_parents() {
   create_id_ = submit(request::CreateParents{path_->path().str()}, {},
                       on_reply([](LockNode& p, const auto& r) {
                         if (r.status == Status::ok) p.path_->observed().record_path_exists();
-                        return p.fsm_.on_done({p.status_without_session(r), r.detail});
+                        return p.fsm_.on_done({p.retried_status(r), r.detail});
                       }));
 }
 
@@ -36,7 +36,7 @@ void LockNode::recreate_path() {
   create_id_ =
       submit(request::Get{count_path()}, {}, on_reply([](LockNode& p, const auto& count) {
                if (count.status != Status::ok)
-                 return p.fsm_.on_done({p.status_without_session(count), count.detail});
+                 return p.fsm_.on_done({p.retried_status(count), count.detail});
                const std::string& path = p.path_->path().str();
                p.create_id_ = p.submit(
                    request::Transaction{{},
@@ -72,7 +72,7 @@ void LockNode::list(SessionId session) {
 
 core::AcquireEffects LockNode::on_listed(const client::Reply& queue, const client::Reply& count) {
   path_->observed().record_stat(queue);
-  auto effects = fsm_.on_listed({status_without_session(queue),
+  auto effects = fsm_.on_listed({retried_status(queue),
                                  queue.token,
                                  queue.children,
                                  queue.detail,
@@ -127,7 +127,7 @@ void LockNode::move(const std::string& attempt) {
        request::write::Create{.path = path.child(fsm_.present_rule().prefix()),
                               .data = data.encode(),
                               .ephemeral = true,
-                              .contender = true,
+                              .lock_acl = true,
                               .sequential = true}}};
   // At once: after a wait for a connection, the name may be another contender's.
   create_id_ = context().coordinator().submit(
@@ -136,7 +136,7 @@ void LockNode::move(const std::string& attempt) {
        .fail_if_disconnected = true},
       on_reply([](LockNode& p, const client::Reply& made) {
         if (made.status != Status::ok) return p.fsm_.on_created(p.answer_of(made), false);
-        p.submit(request::CountChildren{p.path_->path().child(made.name)}, made.session,
+        p.submit(request::Exists{p.path_->path().child(made.name)}, made.session,
                  p.on_reply([made](LockNode& self, const client::Reply& stat) {
                    client::Reply whole = made;
                    // If the path was recreated meanwhile, it may be another contender's znode.

@@ -106,7 +106,8 @@ void LockNode::grant() {
   context().keeper().hold_began();
   path_->observed().record_grant(fsm_.predecessors().has_waited());
   front()->on_granted(holding_->since);
-  if (goes_by_number()) path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
+  if (may_feed_sequence_hint())
+    path_->sequence_hint().on_granted(fsm_.node().sequence(), holding_->since);
 }
 
 std::uint64_t LockNode::count_grant() {
@@ -241,7 +242,7 @@ void LockNode::on_release_requested(bool force) {
 
 /// Returns whether SequenceHint may use the grants of this lock node: it is a mutex that waits,
 /// predicts, and creates no marker.
-bool LockNode::goes_by_number() const noexcept {
+bool LockNode::may_feed_sequence_hint() const noexcept {
   const core::AcquireFsm::Policy& policy = fsm_.policy();
   const bool guesses = policy.wait && !policy.always_list;
   return is_mutex() && guesses && policy.lock_delay.count() == 0;

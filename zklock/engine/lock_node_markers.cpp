@@ -97,7 +97,7 @@ bool LockNode::mark_hold() {
   if (!holding_->marker.on_tick(held_for(), context().keeper().timeout())) return false;
   context().coordinator().submit(
       {.operation = while_queued(request::write::Create{
-           .path = hold_marker_path(), .ephemeral = true, .contender = true, .is_optional = true}),
+           .path = hold_marker_path(), .ephemeral = true, .lock_acl = true, .leaves_room = true}),
        .session = fsm_.node().session(),
        .fail_if_disconnected = true},
       under_lock(weak_from_this(),

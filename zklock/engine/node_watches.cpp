@@ -44,7 +44,7 @@ void NodeWatches::on_own_read(const client::Reply& reply) {
 // A znode with the name of the lock znode exists, but the client cannot see which one.
 void NodeWatches::check_path_recreated() {
   path().context().coordinator().submit(
-      {.operation = request::CountChildren{path().path().str()}, .session = node_.session()},
+      {.operation = request::Exists{path().path().str()}, .session = node_.session()},
       under_lock(node_.weak_from_this(), [this](const client::Reply& reply) {
         if (own_.is_free()) return;
         const bool known = reply.status == Status::ok;

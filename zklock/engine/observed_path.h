@@ -13,8 +13,8 @@ namespace zklock::detail {
 class EngineContext;
 class PathLock;
 
-/// What the replies of the servers showed about a lock path: the sequence counter, this client's
-/// newest znode, whether the path exists, and how many recent grants waited.
+/// Records what the replies of the servers showed about a lock path. That is the sequence counter,
+/// this client's newest znode, whether the path exists, and how many recent grants waited.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its path lock.
 class ObservedPath {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 #include "zklock/engine/blocking_requests.h"
 
 namespace zklock::detail {

@@ -39,7 +39,7 @@ class WaitDescription : public std::enable_shared_from_this<WaitDescription> {
 };
 
 void WaitDescription::start() {
-  submit(request::CountChildren{path_lock_->path().str()}, &WaitDescription::children_counted);
+  submit(request::Exists{path_lock_->path().str()}, &WaitDescription::children_counted);
 }
 
 void WaitDescription::submit(client::Operation operation, Step step) {

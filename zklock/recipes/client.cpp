@@ -16,6 +16,7 @@
 #include "zklock/client/threads/callback_threads.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client/threads/timer_thread.h"
+#include "zklock/client/zookeeper/check_client_options.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/engine/callback/borrowed_executor.h"
 #include "zklock/engine/callback/post_or_run.h"
@@ -226,7 +227,7 @@ std::shared_ptr<detail::ClientCore> make_core(const ClientOptions& options) {
 }  // namespace
 
 Client::Client(ClientOptions options) {
-  client::validate(options);
+  client::check_client_options(options);
   try {
     core_ = make_core(options);
   } catch (const Error&) {

@@ -18,7 +18,7 @@ class CompletionThreadOnServers : public LockTest {
   static void run(zklock::detail::ClientCore& core, std::function<void()> task) {
     const auto returned = std::make_shared<std::promise<void>>();
     auto done = returned->get_future();
-    core.coordinator().submit({.operation = client::request::CountChildren{"/"}},
+    core.coordinator().submit({.operation = client::request::Exists{"/"}},
                               [task = std::move(task), returned](const client::Reply&) {
                                 task();
                                 returned->set_value();

@@ -34,7 +34,7 @@ struct CreateContender {
 /// Sends exists. Reply: all members of a Get reply except data. Newer servers (ZOOKEEPER-2590:
 /// 3.8.4 and later of 3.8, 3.9.2 and later) require READ permission. Without it, they answer
 /// no_auth for an existing znode, and no_node for a missing one.
-struct CountChildren {
+struct Exists {
   std::string path;
 };
 /// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, also
@@ -117,13 +117,13 @@ struct Create {
   std::string data = {};
   bool ephemeral = false;
   /// If true, the znode has the ACL of lock znodes, otherwise the ACL of parents.
-  bool contender = false;
+  bool lock_acl = false;
   /// If true, the servers append a sequence number to the path, and the reply has the name.
   /// REQUIRES: at most one operation of the transaction is sequential.
   bool sequential = false;
   /// If true, the transaction is refused if the session's ephemeral znodes would have more than
   /// half of ClientOptions::max_node_bytes. So such znodes leave room for lock znodes.
-  bool is_optional = false;
+  bool leaves_room = false;
 };
 struct Set {
   std::string path;
@@ -155,7 +155,7 @@ struct Transaction {
 }  // namespace request
 
 using Operation =
-    std::variant<request::CreateContender, request::CountChildren, request::CreateParents,
+    std::variant<request::CreateContender, request::Exists, request::CreateParents,
                  request::ListChildren, request::Get, request::GetAndWatch, request::Check,
                  request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
                  request::ExistsAndWatch, request::Transaction, request::Sync>;

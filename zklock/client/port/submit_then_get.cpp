@@ -39,7 +39,7 @@ class Both {
 void get_parent_of_refused(Coordinator& coordinator, const std::string& path, SessionId session,
                            const ReplyHandler& handler) {
   coordinator.submit(
-      {.operation = request::CountChildren{std::string(parent_of(path))}, .session = session},
+      {.operation = request::Exists{std::string(parent_of(path))}, .session = session},
       [handler](const Reply& parent) {
         if (parent.status != Status::ok) return handler(parent);
         Reply node;
@@ -75,7 +75,7 @@ void get_by_quorum(Coordinator& coordinator, std::string path, SessionId session
     const Reply& reply = check.status == Status::ok ? node : check;
     if (reply.status != Status::no_auth) return handler(reply);
     // The quorum has answered the Check, although it was refused.
-    coordinator.submit({.operation = request::CountChildren{path}, .session = session},
+    coordinator.submit({.operation = request::Exists{path}, .session = session},
                        [&coordinator, path, session, handler](Reply stat) {
                          if (stat.status == Status::no_auth) {
                            return get_parent_of_refused(coordinator, path, session, handler);

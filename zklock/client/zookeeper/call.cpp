@@ -8,7 +8,7 @@
 #include "zklock/client/port/request.h"
 #include "zklock/client/port/scheduler.h"
 #include "zklock/client/port/znode_path.h"
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 
 namespace zklock::client {
 
@@ -46,7 +46,7 @@ struct CallMaker {
   }
   std::string full(std::string& path) const { return full_path(chroot, std::move(path)); }
 
-  CallPtr operator()(request::CountChildren& op) { return read(ReadKind::exists, op.path); }
+  CallPtr operator()(request::Exists& op) { return read(ReadKind::exists, op.path); }
   CallPtr operator()(request::ExistsAndWatch& op) {
     return read(ReadKind::exists, op.path, std::move(op.on_event));
   }

@@ -10,16 +10,13 @@
 
 namespace zklock::client {
 
-/// Checks the options that concern the connection. Throws Error if an option is invalid.
-void validate(const ClientOptions& options);
-
 /// Returns the thread of a log. Throws std::system_error if the system provides none.
 std::shared_ptr<CallbackThreads> make_log_thread();
 
 /// Returns the log that the options describe. `thread` writes its lines.
 std::shared_ptr<Log> make_log(const ClientOptions& options, std::shared_ptr<Dispatcher> thread);
 
-/// Returns a coordinator on the ZooKeeper C client. REQUIRES: validate() accepts the options, and
+/// Returns a coordinator on the ZooKeeper C client. REQUIRES: check_client_options() accepts the options, and
 /// close() is called before the last owner releases it.
 std::shared_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
                                                         std::shared_ptr<Log> log);

@@ -157,7 +157,7 @@ class TransactionCall final : public Call {
   void fill(zoo_op_t& operation, const request::write::Create& w, const CallContext& context) {
     if (w.sequential) made_.resize(w.path.size() + sizeof "-2147483648");
     zoo_create_op_init(&operation, w.path.c_str(), w.data.data(), static_cast<int>(w.data.size()),
-                       &(w.contender ? context.node_acl : context.parent_acl).c_acl(),
+                       &(w.lock_acl ? context.node_acl : context.parent_acl).c_acl(),
                        (w.ephemeral ? ZOO_EPHEMERAL : 0) | (w.sequential ? ZOO_SEQUENCE : 0),
                        w.sequential ? made_.data() : nullptr,
                        w.sequential ? static_cast<int>(made_.size()) : 0);

@@ -40,9 +40,9 @@ bool NodeBudget::forget_unknown(std::string_view requested) {
   return true;
 }
 
-bool NodeBudget::reserve(std::string_view requested, std::size_t freed, bool is_optional) noexcept {
+bool NodeBudget::reserve(std::string_view requested, std::size_t freed, bool leaves_room) noexcept {
   const std::size_t more = size_of(requested);
-  const std::size_t cap = is_optional ? max_bytes_ / 2 : max_bytes_;
+  const std::size_t cap = leaves_room ? max_bytes_ / 2 : max_bytes_;
   if (bytes_ + more > cap + freed) return false;
   bytes_ += more;
   return true;
@@ -70,7 +70,7 @@ bool NodeBudget::reserve(std::span<const request::Write> writes) {
   }
   for (std::size_t i = 0; i < writes.size(); ++i) {
     const auto* const create = as_ephemeral(writes[i]);
-    if (create == nullptr || reserve(create->path, freed, create->is_optional)) continue;
+    if (create == nullptr || reserve(create->path, freed, create->leaves_room)) continue;
     failed(writes.first(i));
     return false;
   }

@@ -28,7 +28,7 @@ class NodeBudget {
   /// sequence number. `freed`: the bytes that the deletes of its transaction free. Returns false,
   /// without effect, if the sum would exceed the cap, or half of it for an optional znode.
   [[nodiscard]] bool reserve(std::string_view requested, std::size_t freed = 0,
-                             bool is_optional = false) noexcept;
+                             bool leaves_room = false) noexcept;
 
   // Each reserve() is followed by a call of one of the next three: the outcome of the create.
 

@@ -9,7 +9,7 @@
 #include "zklock/client/threads/backoff.h"
 #include "zklock/client/threads/start_thread.h"
 #include "zklock/client/zookeeper/credentials.h"
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/error.h"
 
@@ -236,7 +236,7 @@ void ZkCoordinator::check_presence(Instant now) {
       // no_auth: the server requires READ permission for an exists, and the znode exists.
       if (reply.status == Status::no_node) on_absent(watch);
     };
-    enqueue(make_call({}, request::CountChildren{path}, std::move(header)));
+    enqueue(make_call({}, request::Exists{path}, std::move(header)));
   }
   pump();
 }

@@ -36,10 +36,10 @@ class Backoff;
 /// | phase      | handle | submitted requests                | left by                         |
 /// |------------|--------|-----------------------------------|---------------------------------|
 /// | none       | no     | queued                            | open() -> connecting            |
-/// | connecting | yes    | queued                            | connected event -> greeting     |
-/// | greeting   | yes    | queued; the observer is notified  | -> connected                    |
+/// | connecting | yes    | queued                            | connected event -> notifying     |
+/// | notifying   | yes    | queued; the observer is notified  | -> connected                    |
 /// | connected  | yes    | sent, at most max_in_flight       | connection lost -> suspended    |
-/// | suspended  | yes    | queued                            | connected event -> greeting;    |
+/// | suspended  | yes    | queued                            | connected event -> notifying;    |
 /// |            |        |                                   | timeout T passed -> dead        |
 /// | dead       | yes    | queued; those that name the dead  | shut() -> none                  |
 /// |            |        | session are answered              |                                 |
@@ -88,7 +88,7 @@ class ZkCoordinator final : public Coordinator,
   CoordinatorStats stats() const override;
 
  private:
-  enum class Phase { none, connecting, greeting, connected, suspended, dead };
+  enum class Phase { none, connecting, notifying, connected, suspended, dead };
   using CallPtr = std::shared_ptr<Call>;
   using CallsById = std::map<RequestId, CallPtr>;
   // Ordered by submission, and so by id. A map would take more memory for thousands of calls.

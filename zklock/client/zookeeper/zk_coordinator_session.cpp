@@ -9,7 +9,7 @@
 #include "zklock/client/zookeeper/quirks/connect_failure.h"
 #include "zklock/client/zookeeper/zk_coordinator.h"
 #include "zklock/client/zookeeper/zk_error.h"
-#include "zklock/core/error_texts.h"
+#include "zklock/core/cause_texts.h"
 
 namespace zklock::client {
 namespace {
@@ -91,7 +91,7 @@ void ZkCoordinator::on_connected() {
     session_ = info.id;
     expected = std::exchange(timeout_, info.timeout);
     if (info.is_new) connected_since_ = boot_time();
-    phase_ = Phase::greeting;
+    phase_ = Phase::notifying;
   }
   log_info(std::string("session ") + hex(info.id) + (info.is_new ? " opened" : " reconnected") +
            ", timeout " + in_ms(info.timeout));
@@ -104,7 +104,7 @@ void ZkCoordinator::on_connected() {
   }
   notify_observer(info.id, [&](SessionObserver& observer) { observer.on_connected(info); });
   const MutexLock guard(mutex_);
-  if (phase_ != Phase::greeting) return;
+  if (phase_ != Phase::notifying) return;
   phase_ = Phase::connected;
   pump();
   check_soon();  // no call is overdue now, but unreadable paths may need a check
@@ -294,7 +294,7 @@ std::string ZkCoordinator::connection_problem_text() const {
   const std::string servers = hosts_.servers_text();
   std::string cause = log_bridge_.connect_failure(servers);
   switch (phase_) {
-    case Phase::greeting:
+    case Phase::notifying:
     case Phase::connected: return {};
     case Phase::suspended: {
       const std::string lost = "the connection to " + servers + " has been lost for " +

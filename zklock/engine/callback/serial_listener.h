@@ -207,11 +207,11 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
 /// The listener of one object, with a queue of its events.
 ///
 /// Thread-safety: all members, from any thread.
-class LockListener : public SerialListener<LockEvent> {
+class LockEventQueue : public SerialListener<LockEvent> {
  public:
   /// `executor`: the executor that `dispatcher` uses to run the listener; empty if there is none.
-  LockListener(Call call, std::shared_ptr<client::Dispatcher> dispatcher,
-               BorrowedExecutor executor = BorrowedExecutor({}))
+  LockEventQueue(Call call, std::shared_ptr<client::Dispatcher> dispatcher,
+                 BorrowedExecutor executor = BorrowedExecutor({}))
       : SerialListener(std::move(call), std::move(dispatcher)), executor_(std::move(executor)) {}
 
   /// Called when the object is destroyed. Calls SerialListener::remove(); after it returns, the
@@ -231,10 +231,10 @@ class LockListener : public SerialListener<LockEvent> {
 /// Thread-safety: a value.
 struct LockEventSink {
   LockEventSink() noexcept = default;
-  explicit LockEventSink(std::shared_ptr<LockListener> to, std::size_t part = 0) noexcept
+  explicit LockEventSink(std::shared_ptr<LockEventQueue> to, std::size_t part = 0) noexcept
       : listener(std::move(to)), part_index(part) {}
 
-  std::shared_ptr<LockListener> listener;
+  std::shared_ptr<LockEventQueue> listener;
   std::size_t part_index = 0;  ///< LockEvent::part_index
 
   explicit operator bool() const noexcept { return listener != nullptr; }

@@ -133,10 +133,10 @@ class PathFacts {
   /// Returns whether the next path that is new to this client is probably missing. After a missing
   /// path, it returns true until two existing ones were met. At first, one is enough. See
   /// ObservedPath::should_create_path().
-  bool predicts_new_path() const noexcept { return new_paths_ > 0; }
-  void met_missing_path() noexcept { new_paths_ = 2; }
+  bool predicts_new_path() const noexcept { return existing_to_meet_ > 0; }
+  void met_missing_path() noexcept { existing_to_meet_ = 2; }
   void met_existing_path() noexcept {
-    if (new_paths_ > 0) --new_paths_;
+    if (existing_to_meet_ > 0) --existing_to_meet_;
   }
 
   /// Records whether the path's sequence counter is at its end. Later path locks of that path start
@@ -154,7 +154,7 @@ class PathFacts {
   }
 
  private:
-  int new_paths_ = 1;                     ///< how many paths are predicted to be missing
+  int existing_to_meet_ = 1;              ///< existing paths until the prediction ends
   std::set<std::string> ended_counters_;  ///< paths
 };
 
@@ -208,11 +208,11 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   HostsText& present_hosts() noexcept { return hosts_; }
   const Settings& settings() const noexcept { return settings_; }
   // REQUIRES for these five: the engine mutex is held.
-  PathFacts& path_facts() noexcept { return held(path_facts_); }
-  DelayMarkerTimes& delay_marker_times() noexcept { return held(delay_marker_times_); }
-  Cleaner& cleaner() noexcept { return held(cleaner_); }
-  BackgroundWork& work() noexcept { return held(work_); }
-  ClientRecords& records() noexcept { return held(records_); }
+  PathFacts& path_facts() noexcept { return guarded(path_facts_); }
+  DelayMarkerTimes& delay_marker_times() noexcept { return guarded(delay_marker_times_); }
+  Cleaner& cleaner() noexcept { return guarded(cleaner_); }
+  BackgroundWork& work() noexcept { return guarded(work_); }
+  ClientRecords& records() noexcept { return guarded(records_); }
 
   /// See LabelRegistry::of(). The result exists as long as the client. Enters the engine.
   LabelMetrics& metrics_of(std::string_view label);
@@ -262,9 +262,9 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   friend class Cleaner;   // calls deletion_refused()
 
   template <class Guarded>
-  Guarded& held(Guarded& guarded) const noexcept {
+  Guarded& guarded(Guarded& member) const noexcept {
     engine_mutex_.assert_held();
-    return guarded;
+    return member;
   }
 
   const Ports ports_;

@@ -102,7 +102,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
     std::size_t needed = 1;
     bool queue_again = true;  ///< see AcquireRequest
     core::HoldLimit limit = {};
-    std::shared_ptr<LockListener> listener = {};  ///< gets the events of all parts; null: none
+    std::shared_ptr<LockEventQueue> listener = {};  ///< gets the events of all parts; null: none
     /// How long a part may be unreachable before it is skipped. Set only if not all parts are
     /// needed.
     std::optional<std::chrono::milliseconds> part_timeout = std::nullopt;
@@ -155,7 +155,7 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   void thread_exits(Owner owner) noexcept override;
 
  private:
-  friend class CompositeCall;  // its queue of events is guarded by mutex_
+  friend class CompositeAcquire;  // its queue of events is guarded by mutex_
 
   std::vector<std::size_t> take_locked(const Owner& owner);
   bool all_needed() const noexcept { return rule_.needed == parts_.size(); }

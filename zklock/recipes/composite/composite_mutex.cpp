@@ -6,14 +6,14 @@
 #include "zklock/engine/callback/completion.h"
 #include "zklock/engine/session/process.h"
 #include "zklock/recipes/composite/composite.h"
-#include "zklock/recipes/composite/composite_call.h"
+#include "zklock/recipes/composite/composite_acquire.h"
 #include "zklock/recipes/locks/checked_options.h"
 #include "zklock/recipes/locks/forwarders.h"
 
 namespace zklock {
 
 using detail::Composite;
-using detail::CompositeCall;
+using detail::CompositeAcquire;
 using detail::CompositeOutcome;
 using detail::CompositeRequest;
 
@@ -41,7 +41,7 @@ CompositeOutcome acquire_blocking(const std::shared_ptr<Composite>& composite,
   const Owner owner = request.owner;
   detail::BlockingCall<CompositeOutcome> end;
   request.done = [&end](CompositeOutcome outcome) { end.set(std::move(outcome)); };
-  const auto call = CompositeCall::start(composite, std::move(request));
+  const auto call = CompositeAcquire::start(composite, std::move(request));
   auto outcome = detail::wait_or_cancel(end, *call, [&](const CompositeOutcome& late) {
     if (late.granted && kind == core::CountKind::lock) composite->unlock(owner);
   });
@@ -57,7 +57,7 @@ void CompositeMutex::start(std::shared_ptr<Composite> composite, AcquireOptions 
   const Owner owner = options.owner ? *options.owner : Owner::unique();
   CompositeRequest call = wanted_of(*composite, owner, std::move(options));
   call.done = std::move(done);
-  CompositeCall::start(std::move(composite), std::move(call));
+  CompositeAcquire::start(std::move(composite), std::move(call));
 }
 
 void CompositeMutex::acquire_async(const std::shared_ptr<Composite>& composite,

@@ -94,11 +94,11 @@ core::QueueRule checked_permits(int permits, int count, bool is_shared, const st
   return core::QueueRule::permits(permits, count, is_shared);
 }
 
-std::shared_ptr<LockListener> make_listener(const EngineContext& context,
-                                            const CohortOptions& options) {
+std::shared_ptr<LockEventQueue> make_listener(const EngineContext& context,
+                                              const CohortOptions& options) {
   if (!options.listener) return nullptr;
   const BorrowedExecutor executor(options.executor);
-  return std::make_shared<LockListener>(
+  return std::make_shared<LockEventQueue>(
       options.listener, context.listener_dispatcher(executor.revocable()), executor);
 }
 

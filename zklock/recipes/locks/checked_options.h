@@ -59,7 +59,7 @@ std::optional<Error> refusal_of_permits(int permits, int count, bool is_shared,
 core::QueueRule checked_permits(int permits, int count, bool is_shared, const std::string& path);
 
 /// Returns the listener of an object with these options, or null if there is none.
-std::shared_ptr<LockListener> make_listener(const EngineContext& context,
-                                            const CohortOptions& options);
+std::shared_ptr<LockEventQueue> make_listener(const EngineContext& context,
+                                              const CohortOptions& options);
 
 }  // namespace zklock::detail

@@ -110,9 +110,9 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   const core::HoldLimit limit_;
   const std::chrono::milliseconds lock_delay_;
   const core::CohortPolicy cohort_policy_;
-  const std::shared_ptr<LockListener> listener_;  ///< null without a listener
-  const std::shared_ptr<const CallTexts> texts_;  ///< null without a label
-  LabelMetrics& metrics_;                         ///< of the object's label
+  const std::shared_ptr<LockEventQueue> listener_;  ///< null without a listener
+  const std::shared_ptr<const CallTexts> texts_;    ///< null without a label
+  LabelMetrics& metrics_;                           ///< of the object's label
   const std::shared_ptr<std::atomic<bool>> destroyed_ = std::make_shared<std::atomic<bool>>(false);
 };
 

@@ -11,9 +11,9 @@
 
 namespace zklock::model {
 
-using client::request::CountChildren;
 using client::request::CreateContender;
 using client::request::CreateParents;
+using client::request::Exists;
 using client::request::ExistsAndWatch;
 using client::request::GetAndWatch;
 using client::request::ListAndWatch;
@@ -126,8 +126,8 @@ void SimCoordinator::submit_parts(Pending create) {
     pending.handler = std::move(handler);
     return pending;
   };
-  Pending count = make_part(CountChildren{operation.parent},
-                            [parts](const Reply& parent) { parts->end(parent); });
+  Pending count =
+      make_part(Exists{operation.parent}, [parts](const Reply& parent) { parts->end(parent); });
   count.follows = true;
   create.handler = [parts, counts = operation.counts,
                     makes_path = operation.makes_path](const Reply& created) {

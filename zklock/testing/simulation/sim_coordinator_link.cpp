@@ -104,7 +104,7 @@ void SimCoordinator::check_presence() {
     if (!gate_open_) break;
     Pending pending;
     pending.id = RequestId{++last_id_};
-    pending.request.operation = client::request::CountChildren{path};
+    pending.request.operation = client::request::Exists{path};
     pending.handler = [this, path](const Reply& reply) {
       if (reply.status == Status::no_node) on_absent(path);
     };

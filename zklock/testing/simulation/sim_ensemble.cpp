@@ -137,7 +137,7 @@ Status SimEnsemble::carry_out(SessionId session, const Write& operation, Reply& 
                           NewNode made{.path = w.path,
                                        .data = w.data,
                                        .owner = w.ephemeral ? session : SessionId{},
-                                       .acl = w.contender ? contender_acl(session) : NodeAcl{},
+                                       .acl = w.lock_acl ? contender_acl(session) : NodeAcl{},
                                        .sequential = w.sequential};
                           const Status status = make(made, author);
                           if (status == Status::ok && w.sequential) reply.name = name_of(made.path);

@@ -17,7 +17,7 @@ constexpr bool kNames =
     std::is_same_v<std::variant_alternative_t<static_cast<std::size_t>(kind), Operation>,
                    Alternative>;
 static_assert(kNames<OperationKind::create_contender, CreateContender>);
-static_assert(kNames<OperationKind::count_children, CountChildren>);
+static_assert(kNames<OperationKind::count_children, Exists>);
 static_assert(kNames<OperationKind::create_parents, CreateParents>);
 static_assert(kNames<OperationKind::list_children, ListChildren>);
 static_assert(kNames<OperationKind::get, Get>);
@@ -136,7 +136,7 @@ Reply read(const Tree& tree, const Operation& operation, Credential client, Exis
                                           : stat(tree.find(request.path));
   };
   return std::visit(Overloaded{
-                        [&](const CountChildren& r) { return exists(r); },
+                        [&](const Exists& r) { return exists(r); },
                         [&](const ExistsAndWatch& r) { return exists(r); },
                         [&](const ListChildren& r) { return if_readable(r, children); },
                         [&](const ListAndWatch& r) { return if_readable(r, children); },

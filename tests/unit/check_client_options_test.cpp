@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "zklock/client/zookeeper/check_client_options.h"
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -8,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "zklock/client/threads/backoff.h"
-#include "zklock/client/zookeeper/make_coordinator.h"
 #include "zklock/client/zookeeper/zk_handle.h"
 #include "zklock/error.h"
 
@@ -28,7 +29,7 @@ Errc after(const std::function<void(ClientOptions&)>& change) {
   ClientOptions options = good();
   change(options);
   try {
-    validate(options);
+    check_client_options(options);
   } catch (const Error& error) {
     EXPECT_FALSE(std::string(error.what()).empty());
     return error.errc();

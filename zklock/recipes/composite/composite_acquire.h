@@ -56,11 +56,11 @@ struct CompositeRequest {
 /// not overtake a request on another. The mutex of the composite guards the queue.
 ///
 /// Thread-safety: all members, from any thread.
-class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
+class CompositeAcquire : public std::enable_shared_from_this<CompositeAcquire> {
  public:
   /// Begins a call.
-  static std::shared_ptr<CompositeCall> start(std::shared_ptr<Composite> composite,
-                                              CompositeRequest request) noexcept;
+  static std::shared_ptr<CompositeAcquire> start(std::shared_ptr<Composite> composite,
+                                                 CompositeRequest request) noexcept;
   /// Ends the call soon, without a grant and without an error, unless it has ended.
   void cancel() noexcept;
   /// Returns no deadline: the requests to the parts have it. See PendingAcquire::deadline().
@@ -68,7 +68,7 @@ class CompositeCall : public std::enable_shared_from_this<CompositeCall> {
   static void expire() noexcept {}
 
  private:
-  CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request);
+  CompositeAcquire(std::shared_ptr<Composite> composite, CompositeRequest request);
 
   using OnStop = std::stop_callback<std::function<void()>>;
   /// A part that is held, or that was lost and is not released yet.

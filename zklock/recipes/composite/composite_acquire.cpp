@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/composite/composite_call.h"
+#include "zklock/recipes/composite/composite_acquire.h"
 
 #include <algorithm>
 #include <cassert>
@@ -30,7 +30,7 @@ std::string ms(core::Duration d) {
 
 }  // namespace
 
-CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequest request)
+CompositeAcquire::CompositeAcquire(std::shared_ptr<Composite> composite, CompositeRequest request)
     : composite_(std::move(composite)),
       request_(std::move(request)),
       closing_(composite_->closing()),
@@ -42,9 +42,10 @@ CompositeCall::CompositeCall(std::shared_ptr<Composite> composite, CompositeRequ
       taken_(composite_->size()),
       errors_(composite_->size()) {}
 
-std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> composite,
-                                                    CompositeRequest request) noexcept {
-  std::shared_ptr<CompositeCall> call(new CompositeCall(std::move(composite), std::move(request)));
+std::shared_ptr<CompositeAcquire> CompositeAcquire::start(std::shared_ptr<Composite> composite,
+                                                          CompositeRequest request) noexcept {
+  std::shared_ptr<CompositeAcquire> call(
+      new CompositeAcquire(std::move(composite), std::move(request)));
   const auto stop = call->poster([self = call.get()] { self->stop(); });
   call->on_close_.emplace(call->closing_, stop);
   call->on_stop_.emplace(call->request_.stop, stop);
@@ -52,18 +53,18 @@ std::shared_ptr<CompositeCall> CompositeCall::start(std::shared_ptr<Composite> c
   return call;
 }
 
-void CompositeCall::cancel() noexcept {
+void CompositeAcquire::cancel() noexcept {
   if (composite_->forked()) return;
   post([this] { stop(); });
 }
 
-void CompositeCall::stop() {
+void CompositeAcquire::stop() {
   carry_out(fsm_.stop());
 }
 
 // ---- the queue of events ------------------------------------------------------------------------
 
-void CompositeCall::post(Event event) {
+void CompositeAcquire::post(Event event) {
   {
     const client::MutexLock guard(composite_->mutex_);
     events_.push_back(std::move(event));
@@ -76,7 +77,7 @@ void CompositeCall::post(Event event) {
   }
 }
 
-CompositeCall::Event CompositeCall::take_event() {
+CompositeAcquire::Event CompositeAcquire::take_event() {
   const client::MutexLock guard(composite_->mutex_);
   processing_ = !events_.empty();
   if (!processing_) return nullptr;
@@ -85,7 +86,7 @@ CompositeCall::Event CompositeCall::take_event() {
   return event;
 }
 
-CompositeCall::Event CompositeCall::poster(Event event) {
+CompositeAcquire::Event CompositeAcquire::poster(Event event) {
   return [weak = weak_from_this(), event = std::move(event)] {
     const auto alive = weak.lock();
     if (alive && !alive->composite_->forked()) alive->post(event);
@@ -94,7 +95,7 @@ CompositeCall::Event CompositeCall::poster(Event event) {
 
 // ---- driving the rule ---------------------------------------------------------------------------
 
-void CompositeCall::check_losses() {
+void CompositeAcquire::check_losses() {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     if (taken_[i] && taken_[i]->contender->grant().state() == HoldState::lost) {
       carry_out(fsm_.on_part_lost(i));
@@ -102,11 +103,11 @@ void CompositeCall::check_losses() {
   }
 }
 
-void CompositeCall::carry_out(const core::CompositeEffects& effects) {
+void CompositeAcquire::carry_out(const core::CompositeEffects& effects) {
   for (const CompositeEffect& effect : effects) carry_out(effect);
 }
 
-void CompositeCall::carry_out(const CompositeEffect& effect) {
+void CompositeAcquire::carry_out(const CompositeEffect& effect) {
   switch (effect.kind) {
     case CompositeEffect::Kind::request: request_part(effect.part, false); return;
     case CompositeEffect::Kind::request_once: request_part(effect.part, true); return;
@@ -125,7 +126,7 @@ void CompositeCall::carry_out(const CompositeEffect& effect) {
   }
 }
 
-void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
+void CompositeAcquire::request_part(std::size_t part, bool is_single_attempt) {
   attempt_.end();
   in_flight_ = nullptr;
   PathPartLock& lock = composite_->part(part);
@@ -157,7 +158,7 @@ void CompositeCall::request_part(std::size_t part, bool is_single_attempt) {
   schedule_check();
 }
 
-const char* CompositeCall::reason_to_skip(std::size_t part) const {
+const char* CompositeAcquire::reason_to_skip(std::size_t part) const {
   const bool connected = composite_->part(part).context().keeper().is_connected();
   const bool spare = count_taken() >= composite_->rule().needed;
   const bool passed_over = composite_->is_unreachable(part) &&
@@ -167,7 +168,7 @@ const char* CompositeCall::reason_to_skip(std::size_t part) const {
   return connected ? kSkippedUnreachable : kSkippedDisconnected;
 }
 
-void CompositeCall::on_answered(std::size_t part, const AcquireOutcome& outcome) {
+void CompositeAcquire::on_answered(std::size_t part, const AcquireOutcome& outcome) {
   assert(!fsm_.is_over());  // otherwise a grant would be retained for ever
   cancel_check();
   if (outcome.error) {
@@ -185,24 +186,25 @@ void CompositeCall::on_answered(std::size_t part, const AcquireOutcome& outcome)
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
-void CompositeCall::on_failed(std::size_t part, const Error& error, PartAnswer how) {
+void CompositeAcquire::on_failed(std::size_t part, const Error& error, PartAnswer how) {
   errors_[part] = error;
   if (how == PartAnswer::unreachable) composite_->set_unreachable(part);
   carry_out(fsm_.on_part_answered(how, late()));
 }
 
-void CompositeCall::post_failure(std::size_t part, const Error& error, PartAnswer how) {
+void CompositeAcquire::post_failure(std::size_t part, const Error& error, PartAnswer how) {
   post([this, part, error, how] { on_failed(part, error, how); });
 }
 
-bool CompositeCall::late() const {
+bool CompositeAcquire::late() const {
   auto& context = composite_->part(fsm_.requested_part()).context();
   return request_.time_limit.deadline().has_passed(context.scheduler().now());
 }
 
 // ---- reachability -------------------------------------------------------------------------------
 
-core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t parts_left) const {
+core::Duration CompositeAcquire::part_timeout_with(core::Instant now,
+                                                   std::size_t parts_left) const {
   const core::Duration most = *composite_->rule().part_timeout;
   const Deadline deadline = request_.time_limit.deadline();
   if (deadline.is_never()) return most;
@@ -210,23 +212,23 @@ core::Duration CompositeCall::part_timeout_with(core::Instant now, std::size_t p
   return std::clamp<core::Duration>(share, std::chrono::milliseconds(1), most);
 }
 
-void CompositeCall::schedule_check() {
+void CompositeAcquire::schedule_check() {
   auto& scheduler = composite_->part(fsm_.requested_part()).context().scheduler();
   core::Instant due = scheduler.now() + part_timeout_ / 4;
   if (is_spare()) due = std::min(due, request_.time_limit.deadline().at());
   check_timer_ = scheduler.at(due, poster(attempt_.guard([this] { check_reachability(); })));
 }
 
-void CompositeCall::cancel_check() {
+void CompositeAcquire::cancel_check() {
   auto& scheduler = composite_->part(fsm_.requested_part()).context().scheduler();
   scheduler.cancel(std::exchange(check_timer_, {}));
 }
 
-bool CompositeCall::is_spare() const noexcept {
+bool CompositeAcquire::is_spare() const noexcept {
   return request_.time_limit.waits() && !in_flight_->time_limit().waits();
 }
 
-void CompositeCall::check_reachability() {
+void CompositeAcquire::check_reachability() {
   if (fsm_.state() != CompositeState::requesting) return;
   // The request for a spare part is a single attempt, which has no deadline. So the deadline of the
   // call is checked here.
@@ -250,7 +252,7 @@ void CompositeCall::check_reachability() {
 
 // ---- the end ------------------------------------------------------------------------------------
 
-void CompositeCall::drop(std::size_t part) {
+void CompositeAcquire::drop(std::size_t part) {
   auto taken = std::exchange(taken_[part], std::nullopt);
   if (!taken) return;
   taken->on_loss.reset();
@@ -259,12 +261,12 @@ void CompositeCall::drop(std::size_t part) {
 
 // The maximum hold time begins at the grant of the whole, not while the call waits for other parts.
 // If the owner already held the part, that hold's time continues.
-void CompositeCall::start_hold_limit_of(std::size_t part) {
+void CompositeAcquire::start_hold_limit_of(std::size_t part) {
   if (!request_.limit.longest || !composite_->part(part).holds_once(request_.owner)) return;
   taken_[part]->contender->renew(request_.limit.longest);
 }
 
-void CompositeCall::grant() {
+void CompositeAcquire::grant() {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < taken_.size(); ++i) {
     if (!taken_[i]) continue;
@@ -282,7 +284,7 @@ void CompositeCall::grant() {
   finish(std::move(outcome));
 }
 
-std::vector<CompositeGrant::Part> CompositeCall::take_holds(
+std::vector<CompositeGrant::Part> CompositeAcquire::take_holds(
     const std::vector<std::size_t>& indices) {
   std::vector<CompositeGrant::Part> parts;
   parts.reserve(indices.size());
@@ -296,7 +298,7 @@ std::vector<CompositeGrant::Part> CompositeCall::take_holds(
   return parts;
 }
 
-void CompositeCall::finish(CompositeOutcome outcome) {
+void CompositeAcquire::finish(CompositeOutcome outcome) {
   assert(request_.done);
   assert(count_taken() == 0);
   if (!outcome.granted) outcome.refused = composite_->part(fsm_.requested_part()).path_lock();
@@ -304,19 +306,19 @@ void CompositeCall::finish(CompositeOutcome outcome) {
   done(std::move(outcome));
 }
 
-std::size_t CompositeCall::count_taken() const noexcept {
+std::size_t CompositeAcquire::count_taken() const noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(taken_, [](const auto& t) { return t.has_value(); }));
 }
 
-Error CompositeCall::lost_error(std::size_t part) const {
+Error CompositeAcquire::lost_error(std::size_t part) const {
   const std::string& path = composite_->part(part).path();
   if (composite_->part(part).context().closed()) return {Errc::closed, "lock", path};
   return {Errc::lock_lost, "lock", path,
           "the lock was acquired, and lost before all locks were acquired; acquire again"};
 }
 
-Error CompositeCall::failure() const {
+Error CompositeAcquire::failure() const {
   if (!composite_->rule().part_timeout) return errors_[fsm_.requested_part()].value();
   std::string text = "no majority of the ensembles is left";
   std::optional<Errc> code;
