@@ -69,12 +69,10 @@ EXCEPTIONS = {
 
 
 TOGETHER = {
-    # A lock node, its parts, and the contenders that wait for it or hold it.
-    **{"zklock/engine/" + name: "zklock/engine/lock_node"
-       for name in ("contender", "local_queue", "node_watches", "downgrade")},
-    # A path lock and its parts.
+    # A path lock and its parts, its calls and contenders, and the lock nodes with their parts.
     **{"zklock/engine/" + name: "zklock/engine/path_lock"
-       for name in ("observed_path", "sequence_hint", "late_creates")},
+       for name in ("observed_path", "sequence_hint", "late_creates", "pending_acquire", "contender",
+                    "loss_notification", "lock_node", "local_queue", "node_watches", "downgrade")},
     "zklock/engine/session/cleaner": "zklock/engine/session/engine_context",
     "zklock/engine/session/engine_lock": "zklock/engine/session/engine_context",
     "zklock/engine/session/lease_keeper": "zklock/engine/session/engine_context",

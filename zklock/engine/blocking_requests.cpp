@@ -100,17 +100,19 @@ std::optional<std::vector<client::Reply>> round_trip(EngineContext& context, Dea
 
 // ---- BlockingRequests ---------------------------------------------------------------------------
 
-BlockingRequests::BlockingRequests(PathLock& path, const char* operation, const TimeLimit& limit)
-    : path_(path),
+BlockingRequests::BlockingRequests(EngineContext& context, const core::LockPath& path,
+                                   const char* operation, const TimeLimit& limit)
+    : context_(context),
+      path_(path),
       operation_(operation),
-      began_(path.context().scheduler().now()),
-      limit_(round_trip_deadline(path.context(), limit)) {
-  path_.context().check_usable(operation_, path_.path().str());
+      began_(context.scheduler().now()),
+      limit_(round_trip_deadline(context, limit)) {
+  context_.check_usable(operation_, path_.str());
 }
 
 std::optional<std::vector<client::Reply>> BlockingRequests::try_run(
     std::vector<client::Operation> operations) {
-  return round_trip(path_.context(), limit_, std::move(operations));
+  return round_trip(context_, limit_, std::move(operations));
 }
 
 std::vector<client::Reply> BlockingRequests::run(std::vector<client::Operation> operations) {
@@ -128,13 +130,13 @@ client::Reply BlockingRequests::run(client::Operation operation) {
 client::Reply BlockingRequests::run_now(client::SessionId session, client::Operation operation) {
   std::vector<client::Operation> operations;
   operations.push_back(std::move(operation));
-  auto replies = round_trip(path_.context(), limit_, std::move(operations), {}, session);
+  auto replies = round_trip(context_, limit_, std::move(operations), {}, session);
   if (!replies) fail_timed_out();
   return std::move(replies->front());
 }
 
 void BlockingRequests::fail_timed_out() const {
-  fail(Errc::not_connected, no_reply_text(path_.context(), began_));
+  fail(Errc::not_connected, no_reply_text(context_, began_));
 }
 
 void BlockingRequests::fail(const client::Reply& reply) const {
@@ -142,7 +144,7 @@ void BlockingRequests::fail(const client::Reply& reply) const {
 }
 
 void BlockingRequests::fail(Errc code, std::string_view cause) const {
-  throw Error(code, operation_, path_.path().str(), cause);
+  throw Error(code, operation_, path_.str(), cause);
 }
 
 // Not with a timer of the client: a closed client has none.

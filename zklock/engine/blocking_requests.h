@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/core/lock_path.h"
 #include "zklock/deadline.h"
-#include "zklock/engine/path_lock.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/time_limit.h"
 
@@ -49,8 +49,9 @@ class BlockingRequests {
  public:
   static constexpr std::chrono::milliseconds kPauseBetweenAttempts{50};
 
-  /// Throws Error(closed | forked).
-  BlockingRequests(PathLock& path, const char* operation, const TimeLimit& limit);
+  /// Throws Error(closed | forked). REQUIRES: `context` and `path` outlive this object.
+  BlockingRequests(EngineContext& context, const core::LockPath& path, const char* operation,
+                   const TimeLimit& limit);
 
   /// Sends the requests and blocks until all replies have arrived. Returns them in the order of the
   /// requests, or nullopt at the time limit. An interruption point of Boost.Thread.
@@ -71,7 +72,8 @@ class BlockingRequests {
   static void pause(core::Duration duration = kPauseBetweenAttempts);
 
  private:
-  PathLock& path_;
+  EngineContext& context_;
+  const core::LockPath& path_;
   const char* const operation_;
   const core::Instant began_;
   const Deadline limit_;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "zklock/engine/path_lock.h"
+
 namespace zklock::detail {
 
 EngineContext& ObservedPath::context() const noexcept {

@@ -6,6 +6,10 @@
 #include <iterator>
 #include <optional>
 
+#include "zklock/engine/contender.h"
+#include "zklock/engine/lock_node.h"
+#include "zklock/engine/pending_acquire.h"
+
 namespace zklock::detail {
 
 namespace {

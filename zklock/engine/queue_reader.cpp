@@ -8,6 +8,7 @@
 
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/blocking_requests.h"
+#include "zklock/engine/path_lock.h"
 
 namespace zklock::detail {
 
@@ -114,7 +115,7 @@ bool read_view_of(PathLock& path_lock, BlockingRequests& query, ViewBuilder& vie
 
 std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lock,
                                         const TimeLimit& limit) {
-  BlockingRequests query(*path_lock, kReadOperation, limit);
+  BlockingRequests query(path_lock->context(), path_lock->path(), kReadOperation, limit);
   return core::contenders(list_children(*path_lock, query).children);
 }
 
@@ -132,7 +133,7 @@ std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_l
 
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,
                                            const TimeLimit& limit, std::int32_t total_permits) {
-  BlockingRequests query(*path_lock, kReadOperation, limit);
+  BlockingRequests query(path_lock->context(), path_lock->path(), kReadOperation, limit);
   Contenders known;
   core::Zxid path_czxid;
   for (int lists = 1;; ++lists) {
@@ -156,7 +157,7 @@ std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path
 
 QueueView read_view(const std::shared_ptr<PathLock>& path_lock, ViewScope scope,
                     const TimeLimit& limit) {
-  BlockingRequests query(*path_lock, kReadOperation, limit);
+  BlockingRequests query(path_lock->context(), path_lock->path(), kReadOperation, limit);
   for (int lists = 1;; ++lists) {
     ViewBuilder view(list_children(*path_lock, query), scope);
     if (read_view_of(*path_lock, query, view, lists >= kMostLists)) return view.view();

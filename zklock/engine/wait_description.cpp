@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "zklock/client/port/coordinator.h"
+#include "zklock/engine/path_lock.h"
 #include "zklock/engine/queue_view.h"
 #include "zklock/lock_state.h"
 

@@ -21,6 +21,7 @@
 #include "zklock/core/queue_rule.h"
 #include "zklock/engine/callback/serial_listener.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/thread_exit.h"

@@ -12,6 +12,7 @@
 #include "zklock/core/composite_fsm.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/deadline.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/time_limit.h"
 #include "zklock/error.h"

@@ -14,6 +14,7 @@
 #include "zklock/deadline.h"
 #include "zklock/engine/callback/interruptible_condition.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/engine_lock.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/error.h"

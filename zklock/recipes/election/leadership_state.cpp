@@ -8,6 +8,7 @@
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/callback/completion.h"
 #include "zklock/engine/callback/lazy_stop_source.h"
+#include "zklock/engine/contender.h"
 
 namespace zklock {
 

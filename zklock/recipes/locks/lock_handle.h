@@ -18,6 +18,7 @@
 #include "zklock/client.h"
 #include "zklock/engine/callback/blocking_call.h"
 #include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/label_metrics.h"
 #include "zklock/engine/session/process.h"
 #include "zklock/error.h"

@@ -29,7 +29,7 @@ class PermitCountCall {
  public:
   PermitCountCall(PathLock& path_lock, const char* operation, const TimeLimit& limit)
       : path_lock_(path_lock),
-        query_(path_lock, operation, limit),
+        query_(path_lock.context(), path_lock.path(), operation, limit),
         node_(path_lock.path().child(core::kCountNode)) {}
 
   /// Returns the stored count, or nullopt if none is stored.

@@ -54,7 +54,7 @@ client::Reply look(detail::BlockingRequests& requests, const std::string& node) 
 bool evict(Client& client, std::string path, const Participant& contender, Deadline deadline) {
   const auto& core = detail::ClientCore::of(client);
   const auto path_lock = core->usable_path_lock(kEvict, std::move(path));
-  detail::BlockingRequests requests(*path_lock, kEvict,
+  detail::BlockingRequests requests(path_lock->context(), path_lock->path(), kEvict,
                                     detail::TimeLimit(deadline, core->scheduler().now()));
   if (!core::ZnodeName::parse(contender.node)) {
     requests.fail(Errc::invalid_option,

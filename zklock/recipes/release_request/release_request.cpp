@@ -73,7 +73,7 @@ class ReleaseRequest {
   /// also changes the data of an existing request znode. Returns whether the contender's znode is
   /// there, if known. Throws Error.
   Presence put(const detail::TimeLimit& limit) {
-    detail::BlockingRequests requests(*path_lock_, kOperation, limit);
+    detail::BlockingRequests requests(path_lock_->context(), path_lock_->path(), kOperation, limit);
     const auto data = std::string(force_ ? core::kReleaseRequestForces : core::kReleaseRequestAsks);
     const bool has_created = std::exchange(may_have_created_, true);  // until the reply
     const client::Reply reply = requests.run(

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/guarded_transaction.h"
 
-#include <string_view>
-
 #include "zklock/core/lock_path.h"
 #include "zklock/engine/callback/completion.h"
+#include "zklock/engine/contender.h"
 #include "zklock/engine/guarded_commit.h"
 #include "zklock/engine/session/process.h"
 #include "zklock/recipes/election/leadership_state.h"
