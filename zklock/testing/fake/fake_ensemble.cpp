@@ -33,14 +33,15 @@ std::shared_ptr<FakeClient> find_client(const ServersPtr& servers, Matches match
   });
 }
 
-/// Calls `act()` in a Section, and settles.
+/// Calls `act()` with the SimulationLock, and settles.
 template <class Act>
 void change(const ServersPtr& servers, Act act) {
   fake().with(fake().universe(), act);
   fake().settle_if_free(servers->rest_limit);
 }
 
-/// Calls `write()` in a Section, and settles. Returns whether the ensemble accepted the write.
+/// Calls `write()` with the SimulationLock, and settles. Returns whether the ensemble accepted the
+/// write.
 template <class Write>
 bool change_node(const ServersPtr& servers, Write write) {
   core::Status status = core::Status::ok;

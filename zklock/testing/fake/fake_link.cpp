@@ -49,7 +49,7 @@ core::Status status_of(Errc error) {
                               std::string(to_string(error)));
 }
 
-/// Calls `act(client)` in a Section, and settles.
+/// Calls `act(client)` with the SimulationLock, and settles.
 template <class Act>
 void change(const std::shared_ptr<FakeClient>& client, Act act) {
   const std::shared_ptr<detail::Universe> universe(client, &client->servers->universe);

@@ -80,21 +80,21 @@ bool Universe::reconnect_one() {
   return false;
 }
 
-// ---- sections and commands ----------------------------------------------------------------------
+// ---- the simulation lock and commands -----------------------------------------------------------
 
-// The analysis does not know that the Sections of one thread nest.
-FakeWorld::Section::Section(FakeWorld& world) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
+// The analysis does not know that the lock is recursive.
+FakeWorld::SimulationLock::SimulationLock(FakeWorld& world) ZKLOCK_NO_THREAD_SAFETY_ANALYSIS
     : world_(world),
       is_outermost_(!world.is_inside()) {
   if (!is_outermost_) return;
-  world_.section_mutex_.lock();
+  world_.simulation_mutex_.lock();
   world_.inside_ = std::this_thread::get_id();
 }
 
-FakeWorld::Section::~Section() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
+FakeWorld::SimulationLock::~SimulationLock() ZKLOCK_NO_THREAD_SAFETY_ANALYSIS {
   if (!is_outermost_) return;
   world_.inside_ = std::thread::id();
-  world_.section_mutex_.unlock();
+  world_.simulation_mutex_.unlock();
 }
 
 void FakeWorld::touch(const std::shared_ptr<Universe>& universe) {
@@ -103,7 +103,8 @@ void FakeWorld::touch(const std::shared_ptr<Universe>& universe) {
   is_busy_ = true;
 }
 
-/// Executes the commands so far, and touches their universes. REQUIRES: the thread has the Section.
+/// Executes the queued commands, and touches their universes. REQUIRES: the thread has the
+/// SimulationLock.
 void FakeWorld::take_inbox() {
   for (;;) {
     Item item;
@@ -118,12 +119,12 @@ void FakeWorld::take_inbox() {
   }
 }
 
-/// Executes the commands so far, and runs a step that can wake a thread. Returns false if there was
-/// none.
+/// Executes the queued commands, and runs the simulation up to a step that can wake a thread.
+/// Returns false if there was none.
 bool FakeWorld::work() {
-  std::vector<std::shared_ptr<Universe>> idle;  // destroyed without the Section
-  const Section section(*this);
-  section_mutex_.assert_held();
+  std::vector<std::shared_ptr<Universe>> idle;  // destroyed without the SimulationLock
+  const SimulationLock lock(*this);
+  simulation_mutex_.assert_held();
   take_inbox();
   while (!touched_.empty()) {
     const std::shared_ptr<Universe> universe = touched_.front();
@@ -148,12 +149,12 @@ FakeWorld& FakeWorld::instance() {
 }
 
 FakeWorld::FakeWorld() {
-  client::start_thread("zklock-fake", [this] { live(); }).detach();
+  client::start_thread("zklock-fake", [this] { run_thread(); }).detach();
 }
 
 std::shared_ptr<FakeServers> FakeWorld::begin(milliseconds rest_limit) {
-  const Section section(*this);
-  section_mutex_.assert_held();
+  const SimulationLock lock(*this);
+  simulation_mutex_.assert_held();
   const bool is_first = universe_ == nullptr;
   if (is_first) {
     universe_ = std::make_shared<Universe>();
@@ -161,7 +162,7 @@ std::shared_ptr<FakeServers> FakeWorld::begin(milliseconds rest_limit) {
     universe_->simulated.clock().stand_at(now());
     last_seed_ = 0;
   }
-  waits_ = rest_limit > milliseconds(0);
+  waits_for_threads_ = rest_limit > milliseconds(0);
   auto servers = std::make_shared<FakeServers>(
       *universe_, "e" + std::to_string(++ensembles_made_) + std::string(kDomain),
       universe_->simulated.add_ensemble(), rest_limit);
@@ -173,9 +174,9 @@ std::shared_ptr<FakeServers> FakeWorld::begin(milliseconds rest_limit) {
 }
 
 void FakeWorld::end(const std::shared_ptr<FakeServers>& servers) {
-  const std::shared_ptr<Universe> ended = universe();  // destroyed without the Section
-  const Section section(*this);
-  section_mutex_.assert_held();
+  const std::shared_ptr<Universe> ended = universe();  // destroyed without the SimulationLock
+  const SimulationLock lock(*this);
+  simulation_mutex_.assert_held();
   take_inbox();
   servers->stopped = true;
   for (FakeClient& client : ended->clients) {
@@ -192,14 +193,14 @@ void FakeWorld::end(const std::shared_ptr<FakeServers>& servers) {
 }
 
 std::shared_ptr<Universe> FakeWorld::universe() {
-  const Section section(*this);
-  section_mutex_.assert_held();
+  const SimulationLock lock(*this);
+  simulation_mutex_.assert_held();
   return universe_;
 }
 
 client::TestSeam::Connection FakeWorld::connect(const ClientOptions& options) {
-  const Section section(*this);
-  section_mutex_.assert_held();
+  const SimulationLock lock(*this);
+  simulation_mutex_.assert_held();
   for (const auto& servers : universe_ ? universe_->servers : decltype(Universe::servers)()) {
     if (options.hosts.starts_with(servers->hosts + "/")) {
       refuse(Errc::invalid_hosts, options, "a FakeEnsemble has no chroot");
@@ -341,7 +342,7 @@ bool FakeWorld::step(core::Instant& seen, core::Instant end, milliseconds limit)
 /// `end`.
 bool FakeWorld::run_next_event(core::Instant end) {
   const std::shared_ptr<Universe> present = universe();
-  const Section section(*this);
+  const SimulationLock lock(*this);
   if (!present) return false;
   model::SimClock& clock = present->simulated.clock();
   auto due = clock.next_due();
@@ -355,14 +356,14 @@ bool FakeWorld::run_next_event(core::Instant end) {
 
 void FakeWorld::stand_at(core::Instant end) {
   const std::shared_ptr<Universe> present = universe();
-  const Section section(*this);
+  const SimulationLock lock(*this);
   if (!present) return;
   set_now(std::max(end, now()));  // another thread can have let more time pass
   present->simulated.clock().stand_at(now());
 }
 
 /// The thread of this object. It executes requests while no other thread settles.
-void FakeWorld::live() {
+void FakeWorld::run_thread() {
   for (;;) {
     {
       const client::MutexLock guard(inbox_mutex_);
@@ -372,7 +373,7 @@ void FakeWorld::live() {
     try {
       ThreadsAtRest threads;
       const RealTime until = std::chrono::steady_clock::now() + kLongestWait;
-      while (waits_ && drivers_ == 0 && std::chrono::steady_clock::now() < until) {
+      while (waits_for_threads_ && drivers_ == 0 && std::chrono::steady_clock::now() < until) {
         if (wait_for_rest(threads, std::chrono::steady_clock::now() + kLongestPause)) break;
       }
     } catch (const std::runtime_error&) {  // there is no /proc

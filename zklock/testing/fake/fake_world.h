@@ -23,7 +23,8 @@ namespace zklock::testing::detail {
 
 class Universe;
 
-/// The servers of one FakeEnsemble. Used in a Section, except constants.
+/// The servers of one FakeEnsemble.
+/// REQUIRES, except for constants: the thread has the FakeWorld::SimulationLock.
 struct FakeServers {
   FakeServers(Universe& in, std::string name, model::SimEnsemble& simulated,
               std::chrono::milliseconds limit)
@@ -36,7 +37,8 @@ struct FakeServers {
   bool stopped = false;
 };
 
-/// One client of a FakeEnsemble. Used in a Section, except constants and `problem`.
+/// One client of a FakeEnsemble.
+/// REQUIRES, except for constants and `problem`: the thread has the SimulationLock.
 struct FakeClient {
   FakeClient(std::shared_ptr<FakeServers> to, model::SimCoordinator& simulated,
              model::ProcessClock& time, std::chrono::milliseconds timeout)
@@ -58,30 +60,32 @@ struct FakeClient {
   void update();
 };
 
-/// The simulation, and its parts by ensemble. Used in a Section.
+/// The simulation that all present FakeEnsembles share, with their servers and clients.
+/// REQUIRES: the thread has the FakeWorld::SimulationLock.
 class Universe {
  public:
   model::World simulated{0};
   std::vector<std::shared_ptr<FakeServers>> servers;
   std::deque<FakeClient> clients;
 
-  /// Runs what happens at this time, up to the first step that can wake a thread. Returns false if
-  /// there was nothing left to do.
+  /// Runs the steps that are possible at this time, up to the first that can wake a thread. Returns
+  /// false if there was none of that kind.
   bool run_step();
 
  private:
   bool reconnect_one();
 };
 
-/// The virtual time of the process, and the servers and clients that live in it.
+/// The virtual time of the process, and the Universe of the present FakeEnsembles.
 ///
-/// Ports of clients put their commands into an inbox. A Section executes them, and runs one step of
-/// the simulation that can wake a thread. The next step comes when all threads sleep again. So the
-/// order in which threads run has little influence. One thread at a time has the Section: a thread
-/// that calls the FakeEnsemble, or the thread of this object if there is none.
+/// Ports of clients put their commands into an inbox. One thread at a time has the SimulationLock:
+/// a thread that calls the FakeEnsemble, or the thread of this object if there is none. That thread
+/// executes the commands, and runs the simulation up to a step that can wake a thread. The next
+/// step comes when all threads sleep again. So the order in which threads run has little influence.
 ///
-/// Commands never wait for a Section, because the caller may hold mutexes that handlers need. Only
-/// close() and stop() of the ports do. Handlers run in a Section; they must not wait for threads.
+/// A call of a port does not wait for the SimulationLock, because the caller may hold mutexes that
+/// handlers need. Only close() and stop() wait for it. Handlers run on the thread that has it. They
+/// must not wait for threads.
 ///
 /// The object is never destroyed. A universe begins with the first FakeEnsemble after a time
 /// without one. The ports of its clients share it, so it can outlive its ensembles.
@@ -106,10 +110,11 @@ class FakeWorld final : public client::TestSeam {
   void remove(const Sleeper& sleeper) noexcept override;
   std::uint32_t next_seed() noexcept override { return ++last_seed_; }
 
-  /// Returns whether the calling thread has the Section.
+  /// Returns whether the calling thread has the SimulationLock.
   bool is_inside() const noexcept { return inside_ == std::this_thread::get_id(); }
-  /// Has `make` return an answer and a command, and enqueues the command. Returns the answer.
-  /// Commands are executed in order, in the next Section, or now if the caller has the Section.
+  /// Calls `make`, which returns an answer and a command. Enqueues the command, and returns the
+  /// answer. Queued commands are executed in order: at once if the caller has the SimulationLock,
+  /// otherwise by the next with(), work() or end().
   template <class Make>
   auto enqueue(const std::shared_ptr<Universe>& universe, Make make) {
     client::MutexLock lock(inbox_mutex_);
@@ -123,43 +128,44 @@ class FakeWorld final : public client::TestSeam {
     }
     return answer;
   }
-  /// Executes the commands so far, and then `act()`, in a Section. Returns the result. The
-  /// consequences come with settle().
+  /// Executes the queued commands, and then `act()`, with the SimulationLock. Returns the result of
+  /// `act()`. Runs no step: settle() does.
   template <class Act>
   auto with(const std::shared_ptr<Universe>& universe, Act act) {
-    const Section section(*this);
+    const SimulationLock lock(*this);
     take_inbox();
     touch(universe);
     return act();
   }
   /// Lets the thread of this object work if no other thread does.
   void wake();
-  /// Calls `look()` in a Section, which then changes nothing.
+  /// Calls `look()` with the SimulationLock, and returns its result. Executes no commands.
   template <class Look>
   auto look(Look look) {
-    const Section section(*this);
+    const SimulationLock lock(*this);
     return look();
   }
 
   // See FakeEnsemble. `limit`: FakeEnsembleOptions::rest_limit.
-  // Returns the time while no other thread can change it.
+  /// Returns the time, read before another thread can let time pass.
   core::Instant settle(std::chrono::milliseconds limit);
   /// Settles, unless another thread settles or lets time pass now.
   void settle_if_free(std::chrono::milliseconds limit);
   void advance(core::Duration duration, std::chrono::milliseconds limit);
-  /// Settles, lets time pass until the next event, and settles again. Without an event until `end`,
-  /// lets time pass until then, and returns false. Only settles if the time is no longer `seen`:
-  /// another thread has let time pass, so the caller must look again. Sets `seen` to the time.
+  /// Settles, lets time pass until the next event, and settles again. If there is no event until
+  /// `end`, lets time pass until `end`, and returns false. If another thread has let time pass
+  /// since `seen`, but not until `end`, settles only once, and returns true: the caller must look
+  /// again. Sets `seen` to the time.
   bool step(core::Instant& seen, core::Instant end, std::chrono::milliseconds limit);
 
  private:
-  /// The right to use the universes. Sections of one thread nest.
-  class Section {
+  /// A recursive lock: the right to use the universes.
+  class SimulationLock {
    public:
-    explicit Section(FakeWorld& world);
-    ~Section();
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
+    explicit SimulationLock(FakeWorld& world);
+    ~SimulationLock();
+    SimulationLock(const SimulationLock&) = delete;
+    SimulationLock& operator=(const SimulationLock&) = delete;
 
    private:
     FakeWorld& world_;
@@ -185,24 +191,25 @@ class FakeWorld final : public client::TestSeam {
   void stand_at(core::Instant end);
   void come_to_rest(std::chrono::milliseconds limit);
   void set_now(core::Instant now) noexcept { now_ = now.time_since_epoch().count(); }
-  void live();
+  void run_thread();
 
   std::atomic<core::Duration::rep> now_{0};
   std::atomic<std::uint32_t> last_seed_{0};
   std::atomic<std::thread::id> inside_{};
-  std::atomic<bool> is_busy_{false};  ///< touched_ is not empty
-  std::atomic<bool> waits_{true};     ///< rest_limit is not 0
+  std::atomic<bool> is_busy_{false};           ///< touched_ is not empty
+  std::atomic<bool> waits_for_threads_{true};  ///< rest_limit is not 0
 
   std::atomic<int> drivers_{0};  ///< threads in settle(), advance() or step()
-  // First in it: the thread that settles or lets time pass. It locks the mutexes afterwards.
+  // Its first thread settles or lets time pass. A thread enters it before it locks a mutex below.
   DriverQueue driver_queue_;
 
-  // Held by the thread that has the Section.
-  client::Mutex section_mutex_;
+  // Held by the thread that has the SimulationLock.
+  client::Mutex simulation_mutex_;
   std::shared_ptr<Universe> universe_
-      ZKLOCK_GUARDED_BY(section_mutex_);  ///< null: no FakeEnsemble exists
-  std::vector<std::shared_ptr<Universe>> touched_ ZKLOCK_GUARDED_BY(section_mutex_);  ///< to be run
-  std::uint64_t ensembles_made_ ZKLOCK_GUARDED_BY(section_mutex_) = 0;
+      ZKLOCK_GUARDED_BY(simulation_mutex_);  ///< null: no FakeEnsemble exists
+  std::vector<std::shared_ptr<Universe>> touched_
+      ZKLOCK_GUARDED_BY(simulation_mutex_);  ///< to be run
+  std::uint64_t ensembles_made_ ZKLOCK_GUARDED_BY(simulation_mutex_) = 0;
 
   client::Mutex inbox_mutex_;
   client::Condition posted_;

@@ -66,7 +66,7 @@ class CoordinatorPort final : public client::Coordinator {
     fake().wake();
   }
   bool is_own_thread() const noexcept override { return fake().is_inside(); }
-  // Called with mutexes of the client held, so it must not wait for a Section.
+  // Called with mutexes of the client held, so it must not wait for the SimulationLock.
   std::string connection_problem() const override { return client_.problem.load(); }
 
  private:
@@ -92,7 +92,7 @@ class FakeTimers {
     return pending_.erase(timer) > 0;
   }
 
-  // In a Section:
+  // REQUIRES: the thread has the SimulationLock.
   void set(TimerId id, core::Instant when, const std::function<void()>& task,
            const std::shared_ptr<FakeTimers>& self) {
     if (stopped_) return;
@@ -117,7 +117,7 @@ class FakeTimers {
   client::Mutex mutex_;
   std::uint64_t last_id_ ZKLOCK_GUARDED_BY(mutex_) = 0;
   std::unordered_set<TimerId> pending_ ZKLOCK_GUARDED_BY(mutex_);
-  // Used in a Section.
+  // Used with the SimulationLock.
   bool stopped_ = false;
   std::unordered_map<TimerId, TimerId> simulated_;
 };
