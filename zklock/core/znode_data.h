@@ -36,11 +36,12 @@ struct ZnodeData {
   bool announces = false;
   bool bound = false;         ///< see Participant::thread_bound
   bool is_candidate = false;  ///< see Participant::is_candidate
-  /// If the znode has replaced the one that was granted (a downgrade): the czxid of that one.
+  /// If the znode has replaced the granted znode (a downgrade): the czxid of the granted znode.
   /// Otherwise 0.
   std::int64_t token = 0;
-  /// If the znode has replaced another (a downgrade, or a move from a gate): the creation time of
-  /// the first one, in milliseconds since 1970. Otherwise 0.
+  /// If the znode has replaced another: the creation time of the first znode, in milliseconds since
+  /// 1970. Otherwise 0. A downgrade and the move from the gate of a PriorityMutex replace the
+  /// znode.
   std::int64_t since_ms = 0;
 
   std::string encode() const;
@@ -48,7 +49,7 @@ struct ZnodeData {
 };
 
 /// Returns the zxid by which a contender entered the queue. That is `made`, the czxid of its znode,
-/// unless `data` say that the znode has replaced the one that was granted.
+/// unless `data` say that the znode has replaced the granted one.
 Zxid queue_zxid(const std::optional<ZnodeData>& data, Zxid made) noexcept;
 
 /// The data that a holder writes to announce its release, in one transaction with the deletion.

@@ -95,7 +95,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   /// if the contender does not hold.
   bool delete_with_node(std::string path);
   void when_name_settled(std::function<void()> then) { node_->when_name_settled(std::move(then)); }
-  /// The path was recreated: the znode is lost if it was in the old path.
+  /// Handles a recreation of the path: a znode of the old path is lost.
   void on_path_recreated() { node_->on_path_recreated(); }
 
   void assert_invariants() const noexcept;
@@ -140,17 +140,19 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   bool has_listener() const noexcept { return reporter_.has_listener(); }
   /// `now`: a reading of the clock just before the grant.
   void on_granted(core::Instant now);
-  /// The acquire has failed with an error: ends all calls.
+  /// Ends all calls with this error: the acquire has failed.
   void on_failed(Errc error, const std::string& cause);
-  /// The acquire has ended without a grant. No znode exists, or it is being deleted.
+  /// Ends the calls without a hold: the acquire has ended without a grant. Joined calls that may
+  /// wait get a new contender. No znode exists, or it is being deleted.
   void on_ended();
-  /// The contender waits at this position of the queue; 0: it is first.
+  /// Reports LockEvent `waiting` at this position of the queue; 0: the contender is first.
   void on_position(std::size_t position);
   void on_suspended();
   void on_resumed();
   /// Another client requests the release. `force`: the hold ends now.
   void on_release_requested(bool force);
-  /// No server was reached within ClientOptions::connection_timeout.
+  /// Ends the calls without a deadline with Error(not_connected): no server was reached within
+  /// ClientOptions::connection_timeout.
   void on_unreachable(const std::string& cause);
   /// Makes the hold lost and ends its grant. The loss callbacks and the delete follow. Does nothing
   /// unless the contender holds.

@@ -65,7 +65,7 @@ class Downgrade {
   /// Begins the downgrade. Has no effect after the first call, or if the znode is not a writer's.
   /// REQUIRES: the owner has released all exclusive counts and keeps shared ones.
   void begin() noexcept;
-  /// Records that the hold has ended.
+  /// Ends the retries of a downgrade: the hold has ended.
   void end_hold();
 
   /// Returns whether no downgrade is in flight.

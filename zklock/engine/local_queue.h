@@ -18,10 +18,10 @@ namespace zklock::detail {
 class Contender;
 class LockNode;
 
-/// The contenders of one client that share a lock node, and so a lock znode. One is in the lock
-/// node: it holds, or is granted when the lock node is. The others are behind it. They wait in this
-/// client only, first come first served. After a release, the local queue can retain the lock node without
-/// a contender in it: then the lock node is idle.
+/// The contenders of one client that share a lock node, and so a lock znode. One contender is in
+/// the lock node: it holds, or is granted when the lock node is. The other contenders are behind
+/// it, and wait in this client only, first come first served. After a release, the local queue can
+/// retain the lock node without a contender in it: then the lock node is idle.
 ///
 /// The count is the number of children of the lock path (request Exists). It shows whether
 /// another client waits. If a marker of the lock node may exist, the contenders in a list of the
@@ -35,7 +35,7 @@ class LockNode;
 /// | held   | granted             | holds           | any number                                |
 /// | idle   | granted             | none            | none; or those that wait for the count or |
 /// |        |                     |                 | the list                                  |
-/// | ended  | has no local queue         | any             | none                                      |
+/// | ended  | has no local queue  | any             | none                                      |
 ///
 /// | state  | event                                         | next                               |
 /// |--------|-----------------------------------------------|------------------------------------|
@@ -73,19 +73,19 @@ class LockNode;
 /// |        | object is destroyed                           |                                    |
 /// | all    | the lock node ends in any other way           | ended                              |
 ///
-/// For a state and an event, the first row that applies decides. When the local queue ends, the contenders
-/// behind get a new lock node, unless the acquire has failed or the client is closing.
+/// For a state and an event, the first row that applies decides. When the local queue ends, the
+/// contenders behind get a new lock node, unless the acquire has failed or the client is closing.
 ///
-/// A path has one local queue at most for contenders with equal policies. A lock node gets it at its
-/// beginning, if max_local_handoffs is more than 1 and its contender waits. Otherwise it gets it at
-/// its grant, if CohortPolicy::shares() and there is no local queue yet. Until then each contender gets a
-/// lock node of its own.
+/// A path has one local queue at most for contenders with equal policies. A lock node gets it at
+/// its beginning, if max_local_handoffs is more than 1 and its contender waits. Otherwise it gets
+/// it at its grant, if CohortPolicy::shares() and there is no local queue yet. Until then each
+/// contender gets a lock node of its own.
 ///
-/// While there is a local queue, a single attempt ends without a grant, with one exception. If the lock
-/// node is idle without a contender behind it, the single attempt is granted, or waits for the
+/// While there is a local queue, a single attempt ends without a grant, with one exception. If the
+/// lock node is idle without a contender behind it, the single attempt is granted, or waits for the
 /// count or the list. If max_local_handoffs is 1, a contender that waits gets its own lock node,
-/// except behind an idle one. When the first of those behind is granted, each of the others gets a
-/// lock node of its own too.
+/// except behind an idle one. When the first contender behind an idle lock node is granted, each
+/// further one gets its own lock node too.
 ///
 /// A contender is granted only under a valid lease. If the lease has lapsed at a hand-off, the
 /// znode is deleted.
@@ -105,7 +105,8 @@ class LocalQueue {
   LocalQueue(const LocalQueue&) = delete;
   LocalQueue& operator=(const LocalQueue&) = delete;
 
-  /// Returns whether an arriving contender joins this local queue. `waits`: false for a single attempt.
+  /// Returns whether an arriving contender joins this local queue. `waits`: false for a single
+  /// attempt.
   bool accepts(bool waits) const noexcept;
   /// Adds a contender that begins to wait. If it is a single attempt that ends without a grant,
   /// calls its on_ended(). REQUIRES: accepts() returns true.
@@ -126,8 +127,8 @@ class LocalQueue {
 
   /// Records a grant. Returns how many came before it on this znode.
   std::uint64_t on_grant();
-  /// The contender in the lock node has released. Grants the next one, or retains the lock node.
-  /// Returns false if the caller has to delete the znode.
+  /// Called when the contender in the lock node has released. Grants the next one, or retains the
+  /// lock node idle. Returns false if the caller must delete the znode.
   bool on_release();
   void on_release_requested();
   void on_position(std::size_t position);

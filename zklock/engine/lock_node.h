@@ -26,22 +26,24 @@
 
 namespace zklock::detail {
 
-/// One lock znode, from its create to its delete, and the contenders that wait for it or hold it. A
-/// downgrade and the move from a gate to the queue replace the znode by another one. The lock node
-/// carries out the effects of the acquire machine (core::AcquireFsm) by requests to the
-/// coordinator. It reports grant, failure and loss to the contender in it. Contenders with equal
-/// policies (see agrees()) can share a lock node: then it has a LocalQueue.
+/// One lock znode, from its create to its delete. One contender is in the lock node: it waits for
+/// the grant, or holds. The lock node carries out the effects of the acquire machine
+/// (core::AcquireFsm) by requests to the coordinator. It reports grant, failure and loss to that
+/// contender. Contenders with equal policies (see agrees()) can share a lock node. Then it has a
+/// LocalQueue, and the other contenders are behind the one in the lock node. A downgrade replaces
+/// the znode by another one. So does the move from the gate of a PriorityMutex to the queue.
 ///
-/// | state     | contender in it | znode               | ends with                               |
-/// |-----------|-----------------|---------------------|-----------------------------------------|
-/// | queued    | waits           | may exist           | grant; error; leave(); a single attempt |
-/// |           |                 |                     | that is not first                       |
-/// | abandoned | none            | may exist           | the machine has proved that no znode is |
-/// |           |                 |                     | left                                    |
-/// | held      | holds           | exists              | release; loss                           |
-/// | idle      | none            | exists              | see LocalQueue                          |
-/// | ended     | any             | none, or is being   |                                         |
-/// |           |                 | deleted, or will be |                                         |
+/// | state     | contender in it | znode           | ends with                                |
+/// |-----------|-----------------|-----------------|------------------------------------------|
+/// | queued    | waits           | may exist       | grant; error; leave(); a single attempt  |
+/// |           |                 |                 | that is not first                        |
+/// | abandoned | none            | may exist       | the machine ends                         |
+/// | held      | holds           | exists          | release; loss                            |
+/// | idle      | none            | exists          | see LocalQueue                           |
+/// | ended     | any             | may exist (1)   |                                          |
+///
+/// (1) If it does, it is deleted by the Cleaner, perhaps after the loss callbacks, or by the end of
+/// the session.
 ///
 /// At a hand-off to the next contender of its local queue, the lock node stays held.
 ///
@@ -55,7 +57,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
                                                  Caller caller,
                                                  const core::AcquireFsm::Policy& policy,
                                                  core::CohortPolicy cohort_policy);
-  /// `caller`: the contender that the znode's data name.
+  /// `caller`: the caller that the data of the znode name.
   LockNode(std::shared_ptr<PathLock> path, Caller caller, core::AcquireFsm::Policy policy,
            core::CohortPolicy cohort_policy);
   ~LockNode();
@@ -71,11 +73,11 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   std::size_t count_ahead_of(const Contender& contender) const {
     return local_queue() != nullptr ? local_queue()->count_ahead_of(contender) : 0;
   }
-  /// Counts the grant to the contender in it. This can begin a local queue. Returns how many contenders
-  /// were granted on this znode before.
+  /// Counts the grant to the contender in the lock node. This can begin a local queue. Returns how
+  /// many contenders were granted on this znode before.
   std::uint64_t count_grant();
-  /// The contender in the lock node has released. Grants the next contender of the local queue, or retains
-  /// the lock node idle. Returns false if the caller has to delete the znode.
+  /// Called when the contender in the lock node has released. Grants the next contender of the
+  /// local queue, or retains the lock node idle. Returns false if the caller must delete the znode.
   bool hand_off_or_retain() { return local_queue() != nullptr && local_queue()->on_release(); }
   /// Ends the local queue. The contenders behind get a new lock node.
   void requeue_behind() {
@@ -102,17 +104,17 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   bool watch_own();
 
   // REQUIRES: the lock node is granted.
-  /// Records that the holder has released all exclusive counts but not the shared ones, which it
-  /// took while it held for writing. From now on the znode leaves no lock delay behind. A writer's
-  /// znode is replaced by a reader's znode, so that other readers can be granted. A mutex's znode
-  /// stays, and still excludes all others. The znode is a mutex's if the owner locked a
-  /// ReentrantMutex first, and then a SharedMutex, on the path.
+  /// Makes the hold a shared one: the holder has released all exclusive counts, but not the shared
+  /// ones that it took while it held exclusively. From now on the znode leaves no lock delay
+  /// behind. A writer's znode is replaced by a reader's znode, so that other readers can be
+  /// granted. A mutex's znode stays, and still excludes all other contenders. The owner has a
+  /// mutex's znode if it locked a ReentrantMutex on the path before the SharedMutex.
   void downgrade();
   /// Defers `then` until no downgrade is in flight.
   void when_name_settled(std::function<void()> then) {
     holding_->downgrade.when_settled(std::move(then));
   }
-  /// The transaction that deletes the lock znode also deletes `path`, such as a proclamation.
+  /// Adds `path`, such as a proclamation, to the transaction that deletes the lock znode.
   void delete_with_node(std::string path);
   /// Returns whether a delay marker or a hold marker may be among the children.
   bool may_have_marker() const noexcept {
@@ -122,18 +124,19 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// its own.
   void expose() noexcept { holding_->is_exposed = true; }
   /// Returns the lock node of this client that can be granted directly when this one is released.
-  /// Null if there is none, or if the successor has to wait for the watch event.
+  /// Returns null if there is none, or if the successor must wait until this znode is deleted.
   std::shared_ptr<LockNode> session_successor() const;
 
   // The end of the lock node.
   /// Forgets all contenders, and ends the watches: the client is closing.
   void close();
-  /// Why the znode is deleted. The cause decides how.
+  /// Why the znode is deleted. The cause decides how. An announced delete is an AnnounceAndDelete:
+  /// it notifies the watching contender of the release.
   enum class RemovalCause {
-    /// A release, or a loss with a valid lease and no delay marker. The delete is announced if a
-    /// contender may be waiting.
+    /// A release; or a loss whose znode is deleted within 1 s, with a valid lease and without a
+    /// delay marker. The delete is announced if a contender probably waits.
     release,
-    /// A release that needs no announcement.
+    /// A release that needs no announcement: session_successor() is granted at once.
     unannounced_release,
     /// A release after which the work under the lock may be unfinished. Not announced. The delay
     /// marker stays.
@@ -153,11 +156,12 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Ends the watches, the timers and the notifications about the session. The znode stays. Used
   /// when the lock node does not wait and is not held any more.
   void end_watches();
-  /// Records that the lock znode was deleted, but not by this client.
+  /// Handles a deletion of the lock znode that this client has not requested. A holder loses its
+  /// hold. A waiting contender enqueues again or fails.
   void on_own_node_deleted();
   void on_path_recreated();
-  /// Records that the holder of the predecessor has released. REQUIRES: the predecessor is a znode
-  /// of this client and session.
+  /// Handles the release of the predecessor by its holder. Usually grants this lock node before it
+  /// returns. REQUIRES: the predecessor is a znode of this client and session.
   void on_predecessor_released();
 
  private:
@@ -196,8 +200,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void requeue(LocalQueue::Waiters waiters);
   /// Returns whether `node`, the reply to a Get of its name, describes the lock znode.
   bool is_own(const client::Reply& node) const;
-  /// Returns whether the stat `path` shows that the lock path was not recreated since the znode's
-  /// create. Then a child of that name is this znode: sequence numbers do not repeat.
+  /// Returns whether the stat `path` shows that the lock path was not recreated since the create of
+  /// the lock znode. If so, no other child can have had the name of the lock znode.
   bool is_path_of_own_znode(const client::Reply& path) const;
   /// Returns whether the rule is that of a mutex, without a gate: grants follow the sequence
   /// numbers.
@@ -226,7 +230,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Deletes the unwanted delay marker in the background, but not the znode.
   void remove_unwanted_delay_marker(BackgroundWork::Id work = {});
 
-  /// Returns the lock node whose local queue is for contenders with these policies; null if there is none.
+  /// Returns the lock node whose local queue is for contenders with these policies; null if there
+  /// is none.
   static std::shared_ptr<LockNode> find_shared(const PathLock& path,
                                                const core::AcquireFsm::Policy& policy,
                                                const core::CohortPolicy& cohort_policy);
@@ -244,8 +249,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void begin_local_queue(LocalQueue::Waiters behind);
   /// Ends the local queue, and returns the contenders behind. REQUIRES: there is a local queue.
   LocalQueue::Waiters end_local_queue();
-  /// The contender in the lock node has left. The machine may still have to delete its znode. Until
-  /// it has ended, the lock node counts as background work.
+  /// Removes the contender from the lock node. The lock node counts as background work until the
+  /// machine has ended, because a znode may still have to be found and deleted.
   void abandon();
   void notify_unreachable(const std::string& cause);
   bool is_granted() const noexcept { return fsm_.state() == core::AcquireState::granted; }
@@ -262,7 +267,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Returns a reply handler for a request that returns no data.
   auto on_done() {
     return on_reply([](LockNode& p, const client::Reply& r) {
-      // A request on a session never gets `not_connected`, so retried_status() leaves its
+      // A request that names a session never gets `not_connected`, so retried_status() returns its
       // status unchanged.
       return p.fsm_.on_done({p.retried_status(r), r.detail});
     });
@@ -284,17 +289,17 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// `parent`: the stat of the lock path after the create, or a failed reply.
   core::AcquireEffects on_counted(const client::Reply& parent);
   void move(const std::string& attempt);
-  /// If a grant is possible, sets lease() to the lease of `session`, and returns true. The lease
-  /// must suffice for a grant, and there must be a contender in the lock node.
+  /// Sets lease() to the lease of `session`, and returns true, if that lease suffices for a grant
+  /// and a contender is in the lock node. Otherwise returns false, without effect.
   bool update_lease(SessionId session);
   bool update_lease() { return update_lease(fsm_.node().session()); }
   core::CreatedAnswer answer_of(const client::Reply& created);
   core::AcquireEffects on_inspected(const client::Reply& reply);
   void check_own(SessionId session);
-  /// Returns the status of `reply` for the machine. Unless the acquire is a single attempt,
-  /// `throttled` replaces `not_connected`, so that the machine repeats the request. Only a request
-  /// without a session gets `not_connected`. If no server was reached so far, such a reply also
-  /// leads to notify_unreachable().
+  /// Returns the status of `reply` for the machine. `throttled` replaces `not_connected`, so that
+  /// the machine repeats the request; but not while a single attempt is in the lock node. Only a
+  /// request that names no session gets `not_connected`. If a contender waits and no create has
+  /// succeeded so far, such a reply also leads to notify_unreachable().
   core::Status retried_status(const client::Reply& reply);
   core::Status status_for_own(const client::Reply& first, const client::Reply& get) const;
   void recreate_path();
@@ -321,7 +326,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void fail(Errc error, const std::string& cause);
   void machine_ended();
   void notify_position();
-  /// The granted znode is lost. `why` is `lease_expired`, `session_expired` or `node_deleted`.
+  /// Makes the hold lost, or ends an idle lock node. `why` is `lease_expired`, `session_expired` or
+  /// `node_deleted`.
   void lose(LossReason why);
   core::Duration held_for() const { return context().scheduler().now() - holding_->since; }
   bool may_feed_sequence_hint() const noexcept;
@@ -365,23 +371,24 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   BackgroundWork::Id work_{};
   /// The CreateLimiter has permitted the create, and its slot is not returned yet.
   bool let_through_ = false;
-  /// A znode was created: a server was reached.
+  /// A create has succeeded.
   bool had_node_ = false;
   std::uint64_t seen_on_connection_ = 0;  ///< see is_unseen()
   bool has_ended_ = false;                ///< by end_watches()
-  /// The create, or another request that is not bound to a session.
+  /// The create, or another request that names no session.
   client::RequestId create_id_{};
   client::RequestId count_id_{};
   client::RequestId list_id_{};
   core::Lazy<Delays> delays_;
   NodeWatches watches_{*this};
   std::unique_ptr<Holding> holding_;  ///< null before the grant
-  std::int64_t created_ms_ = 0;       ///< ctime of its first znode, in ms
+  /// The ctime of the znode of the last create, in ms. A move retains the former value.
+  std::int64_t created_ms_ = 0;
   /// When the last create was sent, by this client's clock; created_ms_ is by the leader's.
   core::Instant create_sent_at_{};
-  /// When the wait for a connection began, for the current request that is not bound to a session.
-  /// For a create: the time of the effect `create`. For the requests after it: the time at which
-  /// the create was submitted.
+  /// The time from which the current request that names no session waits for a connection. For a
+  /// create: the time of the effect `create`. For the requests after it: the time at which the
+  /// create was submitted.
   core::Instant wanted_since_{};
   std::shared_ptr<core::Lease> lease_;  ///< the lease of the grant
 };

@@ -101,7 +101,7 @@ void LockNode::inspect(const Effect& effect) {
 core::AcquireEffects LockNode::on_inspected(const client::Reply& reply) {
   auto effects = fsm_.on_inspected(
       {reply.status, reply.data, reply.ephemeral_owner, reply.token, reply.detail});
-  // A move keeps the time of the first znode.
+  // A move retains the ctime of the znode at the gate.
   if (created_ms_ == 0 && fsm_.node().token() == reply.token) created_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);

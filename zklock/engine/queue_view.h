@@ -63,7 +63,7 @@ std::chrono::system_clock::time_point time_of(std::int64_t ms);
 /// reply to a Get of the znode. If it is not `ok`, only the name is known.
 Participant describe(const core::ZnodeName& name, const client::Reply& reply, const OwnZnodes& own);
 
-/// Records that the contender of the queue holds, and since when, if a hold marker shows that.
+/// Sets Participant::holds, and held_since if a hold marker shows it.
 void set_holds(Participant& p, const Queue& queue);
 
 /// Part of a queue that a view shows.
