@@ -28,9 +28,9 @@ using client::WatchKind;
 struct ClientOptions {
   Duration session_timeout = std::chrono::seconds(6);  ///< as negotiated at the next handshake
   Duration connection_timeout = std::chrono::seconds(10);
-  /// How the touches of the session reach the leader. 0: at once. Otherwise the client's server
-  /// relays them at the next of the times relay_phase + n * relay_interval. A real server does so
-  /// every half tick.
+  /// How the touches of the session reach the leader. A touch is a packet of the client: it
+  /// restarts the session timeout. 0: at once. Otherwise the client's server relays touches at the
+  /// next of the times relay_phase + n * relay_interval. A real server does so every half tick.
   Duration relay_interval{};
   Duration relay_phase{};
   /// The largest delay of a relay. The delay varies.
@@ -43,16 +43,16 @@ struct ClientOptions {
 /// Selects the fate of requests in flight when their connection breaks.
 enum class OnTheWay {
   dropped,
-  /// They can still arrive (step `late`), until the session has moved to another server.
+  /// arrive_late() can still deliver them, until the session has moved to another server.
   linger,
 };
 
 /// Selects when a healed server reports to the leader the touches that it received while it was
 /// isolated.
 enum class Relay {
-  at_its_time,
-  /// At once. The leader's session requests precede all new messages in the stream, so the server
-  /// replies to them first.
+  at_its_time,  ///< see ClientOptions::relay_interval
+  /// At once. The leader requests the touches before it sends any other message to the healed
+  /// server, so the server answers that request first.
   at_once,
 };
 
@@ -60,17 +60,19 @@ enum class Relay {
 ///
 /// Requests and replies move only when the driver calls. serve() delivers a request to the server.
 /// receive() delivers a reply, watch event or session event to the client. All calls to the client
-/// pass through one queue.
+/// pass through one queue, except those of close() and the on_ended() of an overdue session.
 ///
-/// | link     | last session event for the client | submitted requests         |
-/// |----------|-----------------------------------|----------------------------|
-/// | down     | suspended, received or queued     | held                       |
-/// | opening  | as in the previous state          | held                       |
-/// | up       | connected, received or queued     | held until it is received; |
-/// |          |                                   | then sent                  |
-/// | refused  | ended, queued                     | held; after AUTH_FAILED:   |
-/// |          |                                   | always fail with it        |
-/// | closed   | suspended will be queued          | sent and lost              |
+/// | link     | last session event for the client          | submitted requests                   |
+/// |----------|--------------------------------------------|--------------------------------------|
+/// | down     | none; suspended (queued or received); or   | held                                 |
+/// |          | ended (received)                           |                                      |
+/// | opening  | as in `down`                               | held                                 |
+/// | up       | connected, queued or received              | held until it is received; then sent |
+/// | refused  | ended, queued: the session has expired     | held                                 |
+/// |          | ended, received: the credential is refused | answered auth_failed                 |
+/// | closed   | as in `up`; the next event is suspended    | as in `up`, but those sent are lost  |
+///
+/// After close(), the link is down, and submitted requests are answered `closed`.
 ///
 /// A client ends its session itself if no `connected` follows a `suspended` within the session
 /// timeout. The real coordinator does so, too. The session stays alive on the ensemble until its
@@ -109,18 +111,18 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   void lose_request(std::optional<OperationKind> kind = {}) { lose_request(kinds(kind)); }
   void lose_request(KindSet of) { lost_requests_.push_back(of); }
   /// Separates the client's server from the quorum until heal() or disconnect(). The server answers
-  /// reads from the present tree. It processes no handshake and no quorum operation, and nothing
-  /// behind them. It processes a sync only if the old leader is on its side. Touches reach the new
-  /// leader only after heal().
+  /// reads from a copy of the tree as it is now. It processes no handshake and no quorum operation,
+  /// and nothing behind them. It processes a sync only if the old leader is on its side. Touches
+  /// reach the new leader only after heal().
   void isolate(bool with_old_leader = false);
   void heal(Relay relay = Relay::at_its_time);
-  /// The client's server, and each later one, stays behind: reads return the present tree. This
-  /// ends at catch_up(), at the client's next quorum operation, and at the handshake of a new
-  /// session.
+  /// From now on, the client's server and each later one answer reads from a copy of the tree as it
+  /// is now. This ends at catch_up(), at the client's next sync or quorum operation, and at the
+  /// handshake of a new session.
   void lag();
   void catch_up();
-  /// The server answers the next request of this kind with `status`. It executes it if
-  /// `carried_out`.
+  /// The server answers the next request of this kind with `status`. If `carried_out` is true, it
+  /// executes the request nevertheless.
   void fail_next(OperationKind kind, Status status, bool carried_out = false) {
     fail_next(kinds(kind), status, carried_out);
   }
@@ -133,7 +135,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   /// The ensemble refuses the client's credential after its next handshake.
   void refuse_credential() { credential_is_bad_ = true; }
   bool is_refused() const noexcept { return refused_; }
-  /// Returns whether the server's next message is a handshake for a new session.
+  /// Returns whether the next message to the server is a handshake for a new session.
   bool wants_new_session() const noexcept;
   /// The network carries nothing in either direction, and neither end is notified. After mend() all
   /// messages arrive. A break of the connection drops them and ends this state.
@@ -148,6 +150,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   // Queries for tests.
   /// Returns whether there is neither a connection nor an attempt to connect.
   bool is_down() const noexcept { return link_ == Link::down; }
+  /// Returns whether the client has called close().
   bool is_closed() const noexcept { return closed_; }
   /// Return how many replies or requests of that kind lose_reply() or lose_request() has lost.
   std::size_t lost_replies(OperationKind kind) const { return reply_losses_[index(kind)]; }
@@ -177,10 +180,10 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     Instant sent_at;
     TimerId timer{};          // while held; ends the wait
     bool unwatched = false;   // its watch has no receiver
-    bool follows = false;     // sent together with a create
-    bool last_level = false;  // of a CreateParents: create only that
-    /// For a GetAndWatch of a znode that the client cannot read. The coordinator then sends exists
-    /// instead, in a second round trip.
+    bool follows = false;     // the count of the children after a create
+    bool last_level = false;  // a CreateParents: creates no ancestors
+    /// True for the exists that is sent after a refused GetAndWatch, in a second round trip, and
+    /// for a refused ExistsAndWatch.
     bool unreadable = false;
   };
   struct Interest {
@@ -301,8 +304,8 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   static bool arms(const Request& request, Status status);
   static std::optional<WatchEvent> missed_event(const Node* node, const Watch& watch, bool absent,
                                                 std::int64_t last_zxid);
-  /// Returns whether a fault of these kinds hits the request. A fault that can hit the create of a
-  /// contender does not hit the create of its path, because that one decides nothing.
+  /// Returns whether a fault of these kinds hits the request. A fault for create_contender does not
+  /// hit the CreateParents that is sent with the create, because its failure changes no outcome.
   static bool is_hit(const KindSet& kinds, const Pending& pending);
   static bool take_matching(KindFilters& filters, const Pending& pending);
   static std::size_t index(OperationKind kind) noexcept { return static_cast<std::size_t>(kind); }
@@ -349,7 +352,7 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
   Instant disconnected_since_{};
   Duration timeout_{};  // of the session, as negotiated last
   TimerId end_timer_{};
-  bool gate_open_ = false;
+  bool gate_open_ = false;  // submitted requests are sent at once
   bool closed_ = false;
   bool credential_is_bad_ = false;
   bool refused_ = false;

@@ -96,7 +96,7 @@ struct Node {
   std::vector<std::string> children;  ///< names, unordered
 };
 
-/// The znodes by path. It is a value type, so a server that stays behind can keep an old tree.
+/// The znodes by path. It is a value type, so a server that lags can retain an old tree.
 class Tree {
  public:
   Tree() { nodes_.try_emplace("/"); }
