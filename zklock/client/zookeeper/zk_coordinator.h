@@ -33,43 +33,45 @@ class Backoff;
 
 /// The coordinator on the ZooKeeper C client.
 ///
-/// | phase      | handle | submitted requests                | left by                         |
-/// |------------|--------|-----------------------------------|---------------------------------|
-/// | none       | no     | queued                            | open() -> connecting            |
-/// | connecting | yes    | queued                            | connected event -> notifying     |
-/// | notifying   | yes    | queued; the observer is notified  | -> connected                    |
-/// | connected  | yes    | sent, at most max_in_flight       | connection lost -> suspended    |
-/// | suspended  | yes    | queued                            | connected event -> notifying;    |
-/// |            |        |                                   | timeout T passed -> dead        |
-/// | dead       | yes    | queued; those that name the dead  | shut() -> none                  |
-/// |            |        | session are answered              |                                 |
+/// | phase      | handle | submitted requests                     | left by                       |
+/// |------------|--------|----------------------------------------|-------------------------------|
+/// | none       | no     | queued; after a refused credential     | open() -> connecting          |
+/// |            |        | answered auth_failed                   |                               |
+/// | connecting | yes    | queued                                 | connected event -> notifying  |
+/// | notifying  | yes    | queued; the observer is notified       | -> connected                  |
+/// | connected  | yes    | sent, at most max_in_flight            | connection lost -> suspended  |
+/// | suspended  | yes    | queued                                 | connected event -> notifying; |
+/// |            |        |                                        | timeout T passed -> dead      |
+/// | dead       | yes    | queued; shut() answers those that name | shut() -> none                |
+/// |            |        | the dead session                       |                               |
 ///
 /// Session expiry, a refused credential and close() lead from every phase with a handle to dead. An
-/// answer that is not ZooKeeper's leads from connecting to dead.
+/// answer in another protocol leads from connecting to dead. No handle is opened after a refused
+/// credential.
 ///
-/// If T passes without a connection, the client ends the session, although it may still be alive on
-/// the servers. Servers that were emptied or restored from a backup never report the expiry: they
-/// refuse every handle that has seen a later zxid than theirs. They accept only a new handle, which
-/// has seen none.
+/// T is the negotiated session timeout. If it passes without a connection, the client ends the
+/// session, although it may still be alive on the servers. Servers that were emptied or restored
+/// from a backup never report the expiry: they refuse every handle that has seen a later zxid than
+/// theirs. They accept only a new handle, which has seen none.
 ///
-/// With TLS, a handle that is connecting for T is dead too. Its close can hang, so the session
-/// thread waits for it only for a limited time.
+/// With TLS, a handle that has not connected within the requested session timeout is dead too. Its
+/// close can hang, so the session thread waits for it only for a limited time.
 ///
 /// set_hosts() only stores the new list. The next handle begins with it. The present handle gets it
 /// after a failed attempt to connect, with the names resolved again. The handle also gets the list
-/// in the pause after it has tried all servers. The pause matters for servers that require SASL:
-/// each attempt succeeds, and then the server closes the connection. Only at these times, and only
-/// on the I/O thread, zoo_set_servers() is safe. While connected, it may close the socket. Then the
-/// C client delivers no event, and does not answer the requests in flight. While the close of an
-/// earlier handle hangs, only the next handle gets the list, because the failed attempt can be the
-/// earlier handle's.
+/// in the pause after it has tried all servers. With servers that require SASL, no attempt fails:
+/// each server accepts the connection, and closes it later. So the pause is the only chance.
+/// zoo_set_servers() is safe only at these times, and only on the I/O thread. During a connection,
+/// it may close the socket. Then the C client delivers no event, and does not answer the requests
+/// in flight. While the close of an earlier handle hangs, a failed attempt can be that handle's. So
+/// only the next handle gets the list then.
 ///
-/// Three threads run this code besides the callers' threads. The session thread opens and closes
-/// handles. The C client's completion thread delivers events and replies. The local-reply thread
-/// delivers the replies that need no server, such as not_connected. Neither the caller nor the
-/// session thread can deliver them: submit() must not call handlers, and the session thread may be
-/// blocked in the resolver. Requests reach the wire in the order of submission, because each is
-/// passed to the C client under mutex_.
+/// Besides the callers' threads, four threads run this code. The session thread opens and closes
+/// handles. The C client's completion thread delivers events and replies, and its I/O thread calls
+/// refresh_servers(). The local-reply thread calls do_what_is_due(), and delivers the replies that
+/// need no server, such as not_connected. No other thread can deliver these replies: submit() must
+/// not call handlers, and the resolver may block the session thread. Requests reach the wire in the
+/// order of submission, because each is passed to the C client under mutex_.
 class ZkCoordinator final : public Coordinator,
                             public std::enable_shared_from_this<ZkCoordinator>,
                             private HandleListener {
@@ -139,14 +141,14 @@ class ZkCoordinator final : public Coordinator,
   // Called on the local-reply thread. Answers the requests that have waited too long for a
   // connection, and checks the znodes whose events the servers may withhold.
   void do_what_is_due();
-  // Makes the local-reply thread call do_what_is_due() at `when`, unless it will call it earlier.
-  // do_what_is_due() sets the next time itself.
+  // Makes the local-reply thread call do_what_is_due() at `when` or earlier. do_what_is_due() sets
+  // the next time itself.
   void check_at(Instant when) ZKLOCK_REQUIRES(mutex_);
   void check_soon() ZKLOCK_REQUIRES(mutex_) { check_at({}); }
   // Called on the local-reply thread. Ends the session if T has passed without a connection.
   void end_overdue_session();
-  // Called on the local-reply thread. With TLS, replaces a handle that has not connected within T:
-  // its C client can hang in a handshake.
+  // Called on the local-reply thread. With TLS, replaces a handle that has not connected within the
+  // requested session timeout: its C client can hang in a handshake.
   void replace_overdue_handle();
 
   // Sends queued calls while may_send().
@@ -217,7 +219,7 @@ class ZkCoordinator final : public Coordinator,
   Phase phase_ ZKLOCK_GUARDED_BY(mutex_) = Phase::none;
   std::unique_ptr<ZkHandle> handle_ ZKLOCK_GUARDED_BY(mutex_);
   SessionId session_ ZKLOCK_GUARDED_BY(mutex_);  // 0 before the handle's first connection
-  // T: before the first connection the requested value, later the value negotiated last.
+  // The session timeout: before the first connection as requested, later as negotiated last (T).
   core::Duration timeout_ ZKLOCK_GUARDED_BY(mutex_);
   Instant opened_at_ ZKLOCK_GUARDED_BY(mutex_);        // the handle
   Instant connected_since_ ZKLOCK_GUARDED_BY(mutex_);  // the session's first connection

@@ -19,15 +19,15 @@ namespace zklock::detail {
 
 enum class Delivery {
   every,  ///< every event, even if the listener is slow
-  /// Only the latest event when the listener is ready, unless it equals the one delivered last.
+  /// Only the newest queued event, and not if it equals the event that was delivered last.
   newest,
 };
 
 /// A listener of the user, with a queue of events. Delivers them in order, one call at a time: each
 /// task that it posts to the dispatcher delivers one event. If the dispatcher drops the task, the
-/// events stay queued until the next notify(). wait(), finish() and remove() wait for a running
-/// call, except on the thread that runs it. An exception that leaves a call is passed to the
-/// dispatcher, or thrown by finish().
+/// events stay queued until the next notify() or finish(). wait(), finish() and remove() wait for a
+/// running call, except on the thread that runs it. An exception that leaves a call is passed to
+/// the dispatcher, or thrown by finish().
 ///
 /// Thread-safety: any thread may call any member, even within a call of the listener. REQUIRES:
 /// made by std::make_shared.
@@ -50,10 +50,11 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     }
     dispatch();
   }
-  /// Drops the queued events. Exception: if `keep` returns true, the oldest queued event is
-  /// retained and delivered. No other call begins. `keep` gets the event that was delivered last,
-  /// if any, and the oldest queued event.
+  /// Returns whether stop() retains `next`, the oldest queued event. `delivered`: the event that
+  /// was delivered last, if any.
   using Keep = bool (*)(const std::optional<Event>& delivered, const Event& next);
+  /// Drops the queued events, and ignores later ones. If `keep` returns true, the oldest queued
+  /// event stays queued: the task that was posted for it, or finish(), delivers it.
   void stop(Keep keep = nullptr) {
     std::deque<Event> dropped;  // destroyed after the lock
     const client::MutexLock guard(mutex_);
@@ -75,10 +76,9 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     wait_for_call();
   }
 
-  /// Delivers the queued events on the calling thread. After stop(), that is only the event
-  /// that it retained. Within a call of the listener, drops them instead. Blocks until no call is
-  /// running on another thread. After it returns, no call begins. Throws what the listener
-  /// throws.
+  /// Delivers the queued events on the calling thread; after stop(), only the one that it retained.
+  /// Within a call of the listener, drops them instead. Blocks until no call is running on another
+  /// thread. After it returns, no call begins. Throws what the listener throws.
   void finish() {
     client::MutexLock lock(mutex_);
     stopped_ = true;
@@ -95,8 +95,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     }
   }
 
-  /// Drops the queued events. Blocks until no call is running on another thread. After it
-  /// returns, no call begins.
+  /// Drops the queued events. Blocks until no call is running on another thread. After it returns,
+  /// no call begins.
   void remove() {
     stop();
     Call over;  // destroyed last, with no lock held
@@ -160,7 +160,8 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     std::shared_ptr<Turn> turn;
     {
       const client::MutexLock guard(mutex_);
-      const bool runs = running_on_ != std::thread::id();  // then finish() delivers the rest
+      // A call without a Turn is one of finish(), which delivers the rest.
+      const bool runs = running_on_ != std::thread::id();
       if (events_.empty() || has_turn_ || runs) return;
       turn = std::make_shared<Turn>(this->shared_from_this());
       has_turn_ = true;

@@ -75,8 +75,8 @@ struct Caller {
 };
 
 /// The interfaces to the outside, which tests replace by a simulation. The scheduler is destroyed
-/// before the coordinator. Replies that the coordinator delivers after that have the status
-/// `closed`, and their handlers need no timer.
+/// before the coordinator. Replies after the destruction of the scheduler have the status `closed`,
+/// and their handlers need no timer.
 struct Ports {
   std::shared_ptr<client::Coordinator> coordinator;
   std::shared_ptr<client::Scheduler> scheduler;
@@ -130,8 +130,8 @@ class PathFacts {
   /// The number of paths on which SequenceHint has a watch.
   int watched = 0;
 
-  /// Returns whether the next path that is new to this client is probably missing. After a missing
-  /// path, it returns true until two existing ones were met. At first, one is enough. See
+  /// Returns whether the next path that is new to this client is probably missing. At first, that
+  /// is so until one existing path was met; after a missing path, until two were met. See
   /// ObservedPath::should_create_path().
   bool predicts_new_path() const noexcept { return existing_to_meet_ > 0; }
   void met_missing_path() noexcept { existing_to_meet_ = 2; }
@@ -154,7 +154,7 @@ class PathFacts {
   }
 
  private:
-  int existing_to_meet_ = 1;              ///< existing paths until the prediction ends
+  int existing_to_meet_ = 1;              ///< existing paths that end the prediction
   std::set<std::string> ended_counters_;  ///< paths
 };
 
@@ -165,20 +165,21 @@ class PathFacts {
 /// the engine" means: makes an EngineLock. REQUIRES for such members: the calling thread has none.
 class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
-  /// Enough to keep the ensemble busy: it executes fewer than 100 creates in a round trip of one
-  /// millisecond.
+  /// This many creates in flight keep the ensemble busy: it executes fewer in a round trip of 1 ms.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
-    std::string hosts;      ///< the first ones; see HostsText
+    std::string hosts;      ///< first connection string; see HostsText
     std::string user = {};  ///< of the digest credential; empty: none
     std::string application;
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::milliseconds loss_callback_limit{1'000};
     std::size_t creates_at_once = kMostCreatesAtOnce;  ///< limit per path, at least 1
-    /// Whether releases are announced. False if other clients may write this client's znodes.
+    /// Whether a release may be announced, by request::AnnounceAndDelete. False if other clients
+    /// may write this client's znodes.
     bool announces = true;
-    /// Whether long holds are marked; see core/hold_marker.h. False only in tests of old versions.
+    /// Whether long holds are marked; see core/hold_marker.h. False only in tests that simulate a
+    /// zklock version without hold markers.
     bool marks_holds = true;
     std::shared_ptr<client::Log> log = nullptr;  ///< null: nothing is logged
   };
@@ -252,8 +253,8 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
   /// false, without effect, while another description is in flight. REQUIRES: the engine mutex is
   /// held.
   virtual bool describe_wait(const core::LockPath& path) = 0;
-  /// Called if the ACL of `path` does not permit this client to delete its znode `node` there: an
-  /// acquire would wait behind that znode. Called with no lock held.
+  /// Called if the ACL of `path` does not permit this client to delete its own child with the full
+  /// path `node`. An acquire would wait behind that znode. Called with no lock held.
   virtual void deletion_refused(const std::string& path, const std::string& node,
                                 const std::string& cause) = 0;
 

@@ -102,8 +102,8 @@ class EngineLock {
    protected:
     ~State() = default;
   };
-  /// `context`: the client that is entered. `state`: the object whose invariants are asserted, such as
-  /// a path or a candidate; null: none. REQUIRES: both exist while the EngineLock does.
+  /// `context`: the client that is entered. `state`: the object whose invariants are asserted, such
+  /// as a path or a candidate; null: none. REQUIRES: both exist while the EngineLock does.
   struct Entry {
     EngineContext& context;
     const State* state = nullptr;

@@ -29,7 +29,7 @@ struct LeaseEvent {
     lease_expired,  ///< all holds under `lease` are lost
     suspended,      ///< the connection broke; the session may live on
     resumed,        ///< the session has a connection again
-    tick,           ///< they set missing watches and create hold markers
+    tick,           ///< time for missing watches and hold markers
     closed,         ///< the client is closing
   };
   Kind kind;
@@ -59,11 +59,12 @@ class LeaseObserver {
 
 /// Keeps the current session's lease. It sends two kinds of requests. A heartbeat is a quorum
 /// operation: its answer extends the lease. A sync is answered by the leader, and no server logs
-/// it. A sync extends no lease. But it ends a gap between packets, and LeaseEvidence deducts such a
-/// gap at the next extension. A slow answer reveals a pause of the leader. When the lease lapses,
-/// the keeper notifies its members: the lock nodes that wait or are held. A waiting contender needs
-/// no lease before its turn. If the lease is too short by then, the contender checks its znode
-/// first, and the answer begins a lease.
+/// it. A sync extends no lease. But it is a packet of the session, and LeaseEvidence deducts the
+/// gap between two packets from the next extension. A slow answer to a heartbeat or a sync reveals
+/// a pause of the server or the leader. When the lease lapses, the keeper notifies its members: the
+/// lock nodes that wait or are held. A waiting contender needs no lease until it is first in the
+/// queue. If the lease is too short then, the contender checks its znode before the grant, and the
+/// answer extends the lease or begins one.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -78,8 +79,8 @@ class LeaseObserver {
 /// | ended              | the lease lapses; the members are notified                            |
 ///
 /// A request is due a certain time after the last request that the leader had to answer. The table
-/// below gives that time. A request of the user is such a request too, unless it is a read. The
-/// first row that applies decides:
+/// below gives that time. Any other answered request of the session counts too, unless it is a
+/// read. The first row that applies decides:
 ///
 /// | when                                                                         | after       |
 /// |------------------------------------------------------------------------------|-------------|
@@ -94,8 +95,8 @@ class LeaseObserver {
 /// The request is a heartbeat if less than 11T/24 of the lease are left and a lock node is held.
 /// Otherwise it is a sync.
 ///
-/// The C client would send a ping after T/3. The client does not learn the times of pings, so they
-/// are no evidence. A sync every 7T/24 keeps the gaps so short that the lease suffices for a grant;
+/// Pings of the C client, after T/3 without a request, are no evidence: zklock does not learn when
+/// they are sent. A sync every 7T/24 keeps the gaps so short that the lease suffices for a grant;
 /// see lease_for_grant(). From the grant on, requests every T/20 extend it in time. That holds for
 /// round trips of up to T/16, even if they become that long only at the grant; see
 /// slow_network_test.cpp.
@@ -132,7 +133,7 @@ class LeaseKeeper {
   void dismiss(LeaseObserver& member) noexcept;
   /// Returns whether a lock node waits or is held.
   bool is_used() const noexcept { return !members_.empty(); }
-  /// A lock node is held from now on, until hold_ended().
+  /// Counts a held lock node until hold_ended(). Calls on_lease_needed().
   void hold_began();
   void hold_ended() noexcept;
 
@@ -140,8 +141,9 @@ class LeaseKeeper {
   /// is valid for 7T/24 more. After a gap of T/2 in the answers, it must also reach full_again_at_,
   /// because the first answers extend it only a little.
   std::shared_ptr<core::Lease> lease_for_grant(SessionId session) const;
-  /// A contender needs a lease for its grant, or a hold begins. If the next tick is postponed, it
-  /// comes within `wait`.
+  /// Called when a contender needs a lease for its grant, or a hold begins. Makes requests due
+  /// every T/20 for T/2, while less than T/3 of the lease is left. If the next tick is postponed
+  /// until a request is due, it comes within `wait` instead.
   void on_lease_needed(core::Duration wait = {});
   /// Returns whether the leader has answered a request that was sent at most T/2 ago.
   bool has_contact() const;
@@ -185,8 +187,7 @@ class LeaseKeeper {
   /// is 7T/24, otherwise after T/20.
   void schedule_tick(std::optional<core::Duration> wait = {});
   void end_ticks() noexcept;
-  /// Requests are due more often from now on. If the next tick was postponed until a request is
-  /// due, it comes after `wait` at the latest.
+  /// If the next tick is postponed until a request is due, schedules it within `wait` instead.
   void hurry(core::Duration wait);
   void send(client::Operation operation);
   void watch_lease(const LeasePtr& lease);
@@ -213,15 +214,15 @@ class LeaseKeeper {
   std::atomic<core::Duration::rep> timeout_{0};
 
   bool stopped_ = false;
-  /// Evidence of the connection. Nothing while suspended.
+  /// Evidence of the connection; std::nullopt without one.
   std::optional<core::LeaseEvidence> evidence_;
   LeasePtr lease_;              ///< of the session; may have lapsed
   bool lease_was_low_ = false;  ///< at the quorum's last answer
   int holds_ = 0;               ///< lock nodes that are held
   /// T/2 after a hold began, or on_lease_needed(). Reset by the end of the last hold.
   Instant needed_until_{};
-  /// The sending time of the last request that the leader had to answer: one of the keeper, or an
-  /// answered one of the user. Reads do not count, because they show no pause of the leader.
+  /// The sending time of the last request that the leader had to answer: one of the keeper, or any
+  /// other answered one. Reads do not count, because they show no pause of the leader.
   Instant last_leader_request_{};
   /// The sending time of the last request that the leader has answered.
   Instant last_leader_answer_{};
