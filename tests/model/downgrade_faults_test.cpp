@@ -103,8 +103,8 @@ TEST_F(DowngradeFaults, EveryFaultAtEveryStep_HeldOrLost) {
 
 // ---- guarded transactions -----------------------------------------------------------------------
 
-// The outcome of the downgrade is unknown, so the commit under the old name waits. After the release
-// it is not sent under the new name.
+// The outcome of the downgrade is unknown, so the commit under the old name waits. After the
+// release it is not sent under the new name.
 TEST_F(DowngradeFaults, ReleaseInDoubt_CommitIsNotRepeated) {
   ensemble().create(kDataPath, "0");
   int refused = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults during an acquire: lost replies, deleted parents and znodes, ended sessions, and callers that
-// stop waiting.
+// Faults during an acquire: lost replies, deleted parents and znodes, ended sessions, and callers
+// that stop waiting.
 #include <chrono>
 #include <string>
 

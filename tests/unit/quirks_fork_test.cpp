@@ -14,8 +14,9 @@
 namespace zklock::client {
 namespace {
 
-/// Forks, and expects that the child can call `use`. Neither this nor the callers fork while another
-/// thread allocates, because the child would then wait for a lock of the sanitizers' allocators.
+/// Forks, and expects that the child can call `use`. Neither this nor the callers fork while
+/// another thread allocates, because the child would then wait for a lock of the sanitizers'
+/// allocators.
 void expect_usable_in_child(void (*use)()) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -37,8 +37,8 @@ Statuses no_statuses(const std::string& input);
 ///
 /// If the input has statuses, the cell below "status, condition" lists those of the row, separated
 /// by "/". "any other" means all that the rows above it have left. A status that is not left is an
-/// error. The conditions of events are not read. If the table has a column "effects", each next state
-/// has those of its row: see with_effects().
+/// error. The conditions of events are not read. If the table has a column "effects", each next
+/// state has those of its row: see with_effects().
 ///
 /// `header`: its path below the folder of the sources.
 Transitions transitions_of(const std::string& header, const StatusesOf& statuses_of = no_statuses);

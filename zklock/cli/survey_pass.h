@@ -25,8 +25,8 @@ inline constexpr std::size_t kMostShownWaiting = 100;
 /// Reads all locks at and below a root, and searches them for cycles. Reads the paths of each
 /// certain cycle a second time: see confirmed_cycles(). The rate limit is that of all reads
 /// together.
-/// After a stop of the token, the pause between two paths ends at once. To end a pass that waits for
-/// a reply, close the client. Throws: Error, as Survey does.
+/// After a stop of the token, the pause between two paths ends at once. To end a pass that waits
+/// for a reply, close the client. Throws: Error, as Survey does.
 Snapshot read_snapshot(Client& client, const std::string& root, const SurveyOptions& options,
                        const std::stop_token& stop = {});
 /// Does the same for a command. If that takes long, says on the standard error output how far it

@@ -13,8 +13,8 @@
 
 namespace zklock::detail {
 
-/// Makes a thread of EngineContext::loss_dispatcher() run `task` after the EngineLock has ended. The
-/// user's callbacks in `task` may block, and may call the user's lock object.
+/// Makes a thread of EngineContext::loss_dispatcher() run `task` after the EngineLock has ended.
+/// The user's callbacks in `task` may block, and may call the user's lock object.
 void post_after_unlock(const std::shared_ptr<PathLock>& path, std::function<void()> task);
 
 /// The notification of one loss. The loss callbacks run on a loss thread, because they may block.

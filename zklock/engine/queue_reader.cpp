@@ -51,8 +51,8 @@ OwnZnodes own_znodes(PathLock& path_lock) {
 /// The replies to the Gets of contenders, by the names of the znodes.
 using Contenders = std::map<std::string, client::Reply>;
 
-// These two return false if the list has to be repeated. `is_last`: a deleted znode is no reason for
-// that.
+// These two return false if the list has to be repeated. `is_last`: a deleted znode is no reason
+// for that.
 
 /// Reads the listed contenders that `known` lacks, and adds those that exist. A deleted writer may
 /// have downgraded: then the queue gets its name as a reader. If a contender at a gate was deleted,

@@ -27,8 +27,8 @@ std::vector<core::ZnodeName> read_queue(const std::shared_ptr<PathLock>& path_lo
 std::optional<std::size_t> read_position(const std::shared_ptr<PathLock>& path_lock,
                                          const Owner& owner, const TimeLimit& limit);
 
-/// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile. But
-/// if a contender may queue under another name now, lists again, a few times.
+/// Returns the contenders, as described by their znodes. Omits those that are deleted meanwhile.
+/// But if a contender may queue under another name now, lists again, a few times.
 /// `total_permits`: the permit count of a semaphore whose contenders' names do not contain it
 /// (shared permit count).
 std::vector<Participant> read_participants(const std::shared_ptr<PathLock>& path_lock,

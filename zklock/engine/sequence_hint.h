@@ -42,7 +42,8 @@ class SequenceHint {
 
   explicit SequenceHint(PathLock& path) : path_(path) {}
 
-  /// Records the grant of a znode with this number. REQUIRES: LockNode::may_feed_sequence_hint() is true.
+  /// Records the grant of a znode with this number. REQUIRES: LockNode::may_feed_sequence_hint() is
+  /// true.
   void on_granted(core::Sequence number, core::Instant now);
   /// Records that the granted znode is being deleted. Returns a callback for the time when the
   /// ensemble has confirmed that; empty without a watch. is_first() is false before.

@@ -26,7 +26,8 @@ class Table {
  public:
   using Row = std::vector<std::string>;
 
-  /// `shrinkable`: the columns that may be cut. `droppable`: those that may be left out, in this order.
+  /// `shrinkable`: the columns that may be cut. `droppable`: those that may be left out, in this
+  /// order.
   Table(Row titles, std::vector<std::size_t> shrinkable, std::vector<std::size_t> droppable = {})
       : shrinkable_(std::move(shrinkable)), droppable_(std::move(droppable)) {
     add(std::move(titles));

@@ -15,7 +15,8 @@
 #include "zklock/survey.h"
 
 /// The JSON texts of the commands and of the page. Each is one line of ASCII. Numbers that can
-/// exceed 2^53 are strings. An unknown value is null. The guide "JSON of the command" has the fields.
+/// exceed 2^53 are strings. An unknown value is null. The guide "JSON of the command" has the
+/// fields.
 namespace zklock::cli::json {
 
 /// The fields of a lock, without a schema: the page receives these.

@@ -54,8 +54,8 @@ struct LockPast {
 /// The holds that a series of snapshots shows. No snapshot is stored.
 ///
 /// Two snapshots show one hold if its token is equal or, if one has no token, its znode. So
-/// contenders of one client that share a znode are one hold. A hold that begins and ends between two
-/// snapshots is not seen. A hold that two snapshots show has lasted in between, even in a gap.
+/// contenders of one client that share a znode are one hold. A hold that begins and ends between
+/// two snapshots is not seen. A hold that two snapshots show has lasted in between, even in a gap.
 ///
 /// | two snapshots                         | conclusion                                          |
 /// |---------------------------------------|-----------------------------------------------------|
@@ -68,8 +68,8 @@ struct LockPast {
 /// | the second could not read the path    | a gap of this lock, until a later one has read it   |
 /// | the second does not list all holders  | likewise; holds that are not listed may last        |
 ///
-/// Holders are not listed if there are many, if the permit count of a semaphore is unreadable, or if
-/// a name is longer than HistoryBounds::name_bytes. A lock with such a path has no past.
+/// Holders are not listed if there are many, if the permit count of a semaphore is unreadable, or
+/// if a name is longer than HistoryBounds::name_bytes. A lock with such a path has no past.
 ///
 /// A release, a forced release and a loss without a lock delay look alike: the znode is deleted.
 /// Thread-safety: none; pure.

@@ -18,9 +18,9 @@ namespace zklock::cli {
 /// Locks of one snapshot, which they refer to.
 using LockRows = std::vector<const SurveyedLock*>;
 
-/// The orders of locks. `held`: the oldest hold first; that of a leader has no age, because a leader
-/// leads for days. `waiting`: the longest queue first, then the oldest wait. Equal locks are in the
-/// order of their paths.
+/// The orders of locks. `held`: the oldest hold first; that of a leader has no age, because a
+/// leader leads for days. `waiting`: the longest queue first, then the oldest wait. Equal locks are
+/// in the order of their paths.
 enum class RowOrder { path, held, waiting };
 /// Returns the order of this name; std::nullopt if there is none.
 std::optional<RowOrder> row_order(std::string_view name) noexcept;
@@ -32,8 +32,8 @@ struct RowFilter {
   std::string text = {};  ///< part of the path, host, application or note
 };
 
-/// Returns the locks that pass the filter, in the order. REQUIRES: `locks` are in the order of their
-/// paths. Pure.
+/// Returns the locks that pass the filter, in the order. REQUIRES: `locks` are in the order of
+/// their paths. Pure.
 LockRows lock_rows(std::span<const SurveyedLock> locks, const RowFilter& filter, RowOrder order,
                    WallTime now);
 
@@ -47,8 +47,8 @@ LockRows lock_rows(std::span<const SurveyedLock> locks, const RowFilter& filter,
 /// | 3    | with neither a known hold nor a known wait                                         |
 ///
 /// Equal locks are ranked by path. If cycles leave n rows, at least the n / 2 oldest holds and the
-/// n / 2 longest waits of all rows are chosen. The age of a hold is alert_age(). Both ages of a lock
-/// that a leader holds count as unknown: a leader leads for days, and a standby waits as long.
+/// n / 2 longest waits of all rows are chosen. The age of a hold is alert_age(). Both ages of a
+/// lock that a leader holds count as unknown: a leader leads for days, and a standby waits as long.
 LockRows most_important(const LockRows& rows, const CycleMarks& marks, std::size_t most,
                         WallTime now);
 
@@ -62,8 +62,8 @@ struct LockQuery {
 };
 
 /// Parses the part of a target after the question mark: "search=a%20b&sort=held". Pure.
-/// Throws: Failure, with a sentence for the client. Each of the two fields may occur once. A % needs
-/// two hexadecimal digits. No decoded byte may be below 0x20, or 0x7f.
+/// Throws: Failure, with a sentence for the client. Each of the two fields may occur once. A %
+/// needs two hexadecimal digits. No decoded byte may be below 0x20, or 0x7f.
 LockQuery parse_lock_query(std::string_view query);
 /// Parses the query of `/api/history`, "path=/jobs/report", and returns the path. Pure.
 /// Throws: Failure, as parse_lock_query() does.

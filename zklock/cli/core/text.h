@@ -12,8 +12,8 @@ namespace zklock::cli {
 
 /// Stands for a byte that begins no character of UTF-8.
 inline constexpr char32_t kNoCharacter = 0xFFFFFFFF;
-/// Removes the first character of a UTF-8 text, or the first byte of another text. Returns its code,
-/// or kNoCharacter. REQUIRES: the text is not empty.
+/// Removes the first character of a UTF-8 text, or the first byte of another text. Returns its
+/// code, or kNoCharacter. REQUIRES: the text is not empty.
 char32_t take_character(std::string_view& text) noexcept;
 
 /// Returns `text` for a terminal or a log. It replaces by '?' what could change the display of

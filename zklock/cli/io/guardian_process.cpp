@@ -38,7 +38,8 @@ constexpr milliseconds kLeftoverPause{100};
 /// The time from KILL to the report of a process that remains, and between two reports.
 constexpr milliseconds kBetweenReports{500};
 
-/// Sets the variables "NAME=value", each with a final NUL. The text becomes a part of the environment.
+/// Sets the variables "NAME=value", each with a final NUL. The text becomes a part of the
+/// environment.
 void set_variables(std::string& text) {
   for (std::size_t at = 0; at < text.size(); at += std::strlen(text.data() + at) + 1) {
     ::putenv(text.data() + at);
@@ -164,8 +165,8 @@ class GuardianProcess {
     plan_->on_kill_limit(kill_limit_.get());
     if (plan_->may_start(LeaseClock::now())) {
       ::sigprocmask(SIG_SETMASK, &command_.signal_mask, nullptr);
-      // A script without "#!" runs by /bin/sh, as under nice and timeout. The program has a slash, so
-      // it is not searched for.
+      // A script without "#!" runs by /bin/sh, as under nice and timeout. The program has a slash,
+      // so it is not searched for.
       ::execvp(command_.program.c_str(), arguments.data());
       error = errno;
     }

@@ -16,8 +16,8 @@ std::shared_ptr<CallbackThreads> make_log_thread();
 /// Returns the log that the options describe. `thread` writes its lines.
 std::shared_ptr<Log> make_log(const ClientOptions& options, std::shared_ptr<Dispatcher> thread);
 
-/// Returns a coordinator on the ZooKeeper C client. REQUIRES: check_client_options() accepts the options, and
-/// close() is called before the last owner releases it.
+/// Returns a coordinator on the ZooKeeper C client. REQUIRES: check_client_options() accepts the
+/// options, and close() is called before the last owner releases it.
 std::shared_ptr<Coordinator> make_zookeeper_coordinator(const ClientOptions& options,
                                                         std::shared_ptr<Log> log);
 

@@ -51,8 +51,8 @@ struct CompositeRequest {
 /// One blocking or asynchronous call that acquires the parts of a composite. It drives
 /// core::CompositeFsm.
 ///
-/// A call has no thread of its own. Each event is appended to a queue. If no thread is processing the
-/// queue, the thread that appended the event processes it until it is empty. The Outbox is not
+/// A call has no thread of its own. Each event is appended to a queue. If no thread is processing
+/// the queue, the thread that appended the event processes it until it is empty. The Outbox is not
 /// sufficient, because it orders the effects of one thread only. Here a release on one thread must
 /// not overtake a request on another. The mutex of the composite guards the queue.
 ///

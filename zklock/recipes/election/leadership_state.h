@@ -103,8 +103,9 @@ class LeadershipState : public std::enable_shared_from_this<LeadershipState> {
 /// The write of one value to the proclaimed znode. Two transactions are sent back to back, each
 /// guarded by the lock znode. The first creates the proclaimed znode. It usually fails, because
 /// that znode exists. The second writes the value. Calls do not wait for each other. Only the
-/// newest call repeats its transactions, so the values are written in the order of the calls. The proclaimed znode is deleted together with the lock znode, in one
-/// transaction. So no client sees the leader without the value that it has proclaimed.
+/// newest call repeats its transactions, so the values are written in the order of the calls. The
+/// proclaimed znode is deleted together with the lock znode, in one transaction. So no client sees
+/// the leader without the value that it has proclaimed.
 ///
 /// | outcomes, when both are known                               | becomes                              |
 /// |-------------------------------------------------------------|--------------------------------------|

@@ -49,8 +49,8 @@ namespace zklock::detail {
 /// | (any but    |                 | new session                  | catching up (1)               |
 /// | over)       |                 | stop()                       | over (final)                  |
 ///
-/// (1) Idle if there is no listener, listing if the Check of this session was answered, and otherwise
-/// catching up. In the steps from there to awaiting, the state is `reading`.
+/// (1) Idle if there is no listener, listing if the Check of this session was answered, and
+/// otherwise catching up. In the steps from there to awaiting, the state is `reading`.
 ///
 /// (2) The pause lasts until the next list is due. The time between two lists is at least
 /// kLeastBetweenLists, however often the queue changes. All changes meanwhile are in the next list.
@@ -97,8 +97,8 @@ class QueueObserver final : public NewSessionListener,
 
   // REQUIRES: the engine mutex is held.
   void assert_invariants() const noexcept override;
-  /// Begins a round: one list and the reads that follow it. Replies and events of earlier rounds are
-  /// ignored.
+  /// Begins a round: one list and the reads that follow it. Replies and events of earlier rounds
+  /// are ignored.
   void begin_round();
   void be_idle();
   void list();

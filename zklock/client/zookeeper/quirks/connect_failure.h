@@ -7,8 +7,8 @@
 
 namespace zklock::client {
 
-// Quirk: only the log lines say why an attempt to connect has failed, and the client takes the answer
-// of any server for a handshake. No report is known.
+// Quirk: only the log lines say why an attempt to connect has failed, and the client takes the
+// answer of any server for a handshake. No report is known.
 // Needed by: 3.8.0.
 // When it is mended: take the cause from an event, and delete this and on_foreign_server().
 
