@@ -25,12 +25,12 @@ class PathLock;
 /// parts. A MultiHold needs all its parts, a QuorumHold a majority.
 ///
 /// Each part is a Hold, with its own znode and fencing token; the whole has no token. The whole is
-/// valid while enough parts are valid. A CompositeHold may outlive its mutex, and stays unchanged.
-/// It may also outlive its clients: then it is `lost`.
+/// valid while enough parts are valid. A CompositeHold may outlive the lock object: the destructor
+/// of that object does not affect it. It may also outlive its clients: then it is `lost`.
 /// Source: "Distributed Locks with Redis" (redis.io), for the validity of a majority. Here each
 /// part has its own lease.
 ///
-/// Thread-safety: any thread may use a CompositeHold, also one that did not acquire it. Several
+/// Thread-safety: any thread may use a CompositeHold, even one that did not acquire it. Several
 /// threads may call only the const members of one object at the same time.
 class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
  public:
@@ -88,8 +88,8 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
   [[nodiscard]] Owner owner() const noexcept;
 
   /// Does what Hold::blocked_by() does, for the part that the call requested last. For a
-  /// QuorumMutex, that is one of its ensembles. The call may have acquired that one, and released
-  /// it again because too few of the others were free.
+  /// QuorumMutex, that part is one of its ensembles. The call may have acquired it, and released it
+  /// because too few of the other ensembles were free.
   [[nodiscard]] LockState blocked_by(Deadline deadline = std::chrono::seconds(1)) const;
 
   /// Releases all counts, the last acquired first, each as Hold::release() does. A release cannot

@@ -27,9 +27,9 @@ struct GuardedWrites;
 using CommitHandler = Callback<std::exception_ptr>;
 
 /// Writes to ZooKeeper that are executed together, and only while the lock znode of a hold exists.
-/// The server checks the znode in the same multi. If a holder was paused or disconnected, and
-/// another contender holds the lock by then, its transaction changes nothing. For resources outside
-/// of ZooKeeper, use Hold::token().
+/// The server checks the znode in the same multi. If another contender has got the lock while the
+/// holder was paused or disconnected, the transaction of that holder changes nothing. For resources
+/// outside of ZooKeeper, use Hold::token().
 /// @code
 ///   Hold hold = mutex.acquire();
 ///   GuardedTransaction tx(hold);
@@ -114,7 +114,7 @@ class ZKLOCK_EXPORT GuardedTransaction {
   /// is connected, the deadline passes or a hold is lost. May be called again: then the operations
   /// are executed once more. An interruption point of Boost.Thread. After an interruption the
   /// outcome is unknown.
-  /// Throws: the Errors of the table above; invalid_path also when it writes to one of the lock
+  /// Throws: the Errors of the table above; invalid_path even when it writes to one of the lock
   /// znodes that it checks.
   void commit(Deadline deadline = Deadline::never()) const;
 

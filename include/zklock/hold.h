@@ -72,13 +72,13 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, LossReason reason);
 ///
 /// If calls of one owner nest, its Holds and lock() calls share one grant, with its znode, its
 /// fencing token and its loss. Each of these calls adds one count to the grant. The lock is
-/// released when all counts are released. A Hold of a Semaphore has the permits of one call. A
-/// Hold may outlive its mutex, and stays unchanged. It may also outlive its client: then it is
-/// `lost`.
+/// released when all counts are released. A Hold of a Semaphore has the permits of one call. A Hold
+/// may outlive the lock object: the destructor of that object does not affect it. It may also
+/// outlive its client: then it is `lost`.
 /// Source: Burrows, "The Chubby lock service", 2.8, for a lease that outlasts its connection.
 /// Source: Gray and Cheriton, "Leases", for the end of a lease by the holder's own clock.
 ///
-/// Thread-safety: any thread may use a Hold, also one that did not acquire it. Several threads may
+/// Thread-safety: any thread may use a Hold, even one that did not acquire it. Several threads may
 /// call only the const members of one Hold object at the same time.
 class [[nodiscard]] ZKLOCK_EXPORT Hold {
  public:
@@ -117,12 +117,12 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// token can be stopped after the next grant; see HoldState. release() does not stop this token.
   /// If the hold is lost already, or this object is empty, the returned token is stopped.
   ///
-  /// Callbacks registered on the token run on threads of the client that run only these, and those
-  /// of release_request_token(). A callback that blocks delays no heartbeat. It delays the loss
+  /// Callbacks registered on this token or on release_request_token() run on threads of the client
+  /// that run nothing else. A callback that blocks delays no heartbeat. It delays the loss
   /// callbacks of other holds only if 32 callbacks block at once. If the session continues, the
   /// client deletes the znode of the lost hold when the callbacks have returned, at the latest
   /// after ClientOptions::loss_callback_limit. Until then every new contender is behind that znode,
-  /// also those of this client.
+  /// even those of this client.
   [[nodiscard]] std::stop_token loss_token() const noexcept;
 
   /// Returns why the hold was lost. If several causes follow each other, returns the one that was
@@ -177,14 +177,14 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   [[nodiscard]] Owner owner() const noexcept;
 
   /// Reads the state of the lock that an acquiring call did not acquire: its first holder, and how
-  /// many contenders hold and wait. Only for the empty Hold that such a call returned or passed to
-  /// its handler. Returns an empty LockState for every other Hold, after release(), and if the
-  /// state cannot be read before the deadline.
+  /// many contenders hold and wait. Use it only on the empty Hold that an acquiring call returned
+  /// or passed to its handler. Returns an empty LockState for every other Hold, after release(),
+  /// and if the state cannot be read before the deadline.
   ///
   /// The state is that of the server that the client is connected to, which may lag. It includes
-  /// the call's own contender until the znode of that contender is deleted. If the others have
-  /// released meanwhile, that contender is shown as the holder, otherwise as waiting. If the lock
-  /// is handed off very often, only the name of the holder's znode may be known.
+  /// the call's own contender until the znode of that contender is deleted. Until then, that
+  /// contender is shown as waiting, or as the holder if no other contender is ahead of it. If the
+  /// lock is handed off very often, only the name of the holder's znode may be known.
   ///
   /// Sends getChildren and getData, and blocks for two round trips; for three if the lock is a
   /// semaphore with a SharedCount. If the holder releases meanwhile, reads again, at most five
@@ -208,7 +208,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// confirmation. That applies to the hold of a ReentrantMutex or Mutex, or of a mutex in a
   /// MultiMutex or QuorumMutex. The contender can also be a candidate of an election. No option is
   /// needed: unlike in a local hand-off (CohortOptions), each hold has its own znode. It happens
-  /// also while disconnected, if the lease is valid. Then the new hold or leadership is `suspended`
+  /// even while disconnected, if the lease is valid. Then the new hold or leadership is `suspended`
   /// from the start.
   ///
   /// In three cases the znode is deleted before the next grant:

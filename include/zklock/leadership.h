@@ -41,7 +41,7 @@ class ZKLOCK_EXPORT Leadership {
   /// not block.
   [[nodiscard]] FencingToken token() const noexcept;
 
-  /// Returns `lost` once the lease has expired, also at the first call after a pause of the
+  /// Returns `lost` once the lease has expired, even at the first call after a pause of the
   /// process. Also returns `lost` once the leadership was interrupted, withdrawn or closed, even if
   /// the election's function still runs. Otherwise returns what Hold::state() returns. The
   /// leadership may be lost between the return and the caller's next action. A leadership that
@@ -86,9 +86,9 @@ class ZKLOCK_EXPORT Leadership {
   /// and throw no_node.
   ///
   /// The value is written only while the lock znode exists, which the server checks in the same
-  /// multi. If the leader was paused or disconnected, and another candidate leads by then, nothing
-  /// changes. Blocks for one round trip. While the client is disconnected, waits until it is
-  /// connected, the deadline passes or the leadership is lost. An interruption point of
+  /// multi. If another candidate has begun to lead while the leader was paused or disconnected,
+  /// nothing changes. Blocks for one round trip. While the client is disconnected, waits until it
+  /// is connected, the deadline passes or the leadership is lost. An interruption point of
   /// Boost.Thread. After an interruption the outcome is unknown.
   ///
   /// The value is stored in a znode beside the lock znode. That znode is deleted with the lock
@@ -104,7 +104,7 @@ class ZKLOCK_EXPORT Leadership {
 
   /// Do what proclaim() does, without blocking. The client's executor calls `handler` exactly once
   /// with the outcome, and a coroutine resumes there. A future becomes ready exactly once. All
-  /// Errors of proclaim() are outcomes, also lock_lost if the leadership has ended.
+  /// Errors of proclaim() are outcomes, including lock_lost if the leadership has ended.
   /// Throws, only in the form with a handler: Error(closed | forked), because there is no executor
   /// any more. A default-constructed Leadership has no executor either, and throws
   /// Error(lock_lost).

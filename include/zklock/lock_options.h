@@ -54,7 +54,7 @@ struct QuorumOptions;
 struct LockOptions {
   /// The name of this lock object, for people and metrics: "billing", "candidate 3". The lock znode
   /// shows it (Participant::label), and so does the log. It is cut to 64 bytes. Objects with equal
-  /// labels share a label of the metrics. Use few labels. A label must not name a path or a single
+  /// labels share one set of metrics. Use few labels. A label must not name a path or a single
   /// request.
   std::string label = {};
 
@@ -63,11 +63,11 @@ struct LockOptions {
 
   /// Called for each LockEvent of each contender that a call of this object created. Calls are in
   /// order and one at a time, never on a thread of the ZooKeeper C client, and with no internal
-  /// mutex held. The listener may use any lock, also this one. While it blocks, only the events of
+  /// mutex held. The listener may use any lock, even this one. While it blocks, only the events of
   /// this lock object wait. An exception that it throws is logged and dropped.
   ///
-  /// Equal owners nest, so several objects of one client on one path can share a contender. The
-  /// events of that contender go to the object whose call created it.
+  /// Calls with equal owners nest, so several objects of one client on one path can share a
+  /// contender. The events of that contender go to the object whose call created it.
   ///
   /// The destructor of the object blocks until a running call of the listener returns, unless that
   /// call runs the destructor. After the destructor, the listener is not called, even if Holds live
@@ -153,18 +153,19 @@ struct ExclusiveOptions {
   /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
   ///
-  /// Only exclusive holds leave a delay: those of mutexes and of writers, also as parts of a
+  /// Only exclusive holds leave a delay: those of mutexes and of writers, even as parts of a
   /// MultiMutex or a QuorumMutex. A MultiMutex acquires its paths one after the other, so the
   /// delays of several lost paths add up. Readers leave no delay, and neither does a writer that
   /// was downgraded. A lost permit leaves no delay either, because other contenders may hold
-  /// permits at that time. If several objects of one client on one path share a contender, the
-  /// delay of the object whose call created it applies.
+  /// permits at that time. A contender that several objects of one client share has the delay of
+  /// the object that created it.
   ///
   /// Cost: one more round trip before the grant, to create a persistent marker znode "delay-..."
-  /// beside the holder's znode. The release deletes both in one transaction. The first contender
-  /// that enqueues after a grant sends one extra getChildren request. After a loss the marker stays
-  /// until the next contender has waited for the delay. Until then ZooKeeper does not delete the
-  /// container of the path, because it is not empty. A delay of 0, the default, costs nothing.
+  /// beside the holder's znode. The release deletes both in one transaction. The marker uses a
+  /// sequence number, so the first contender that enqueues after a grant sends one extra
+  /// getChildren request. After a loss the marker stays until the next contender has waited for the
+  /// delay. Until then ZooKeeper does not delete the container of the path, because it is not
+  /// empty. A delay of 0, the default, costs nothing.
   ///
   /// The range is 0 to 24 hours; outside it the constructor of the object throws
   /// Error(invalid_option).
@@ -203,12 +204,12 @@ struct CohortOptions {
   /// lock_delay and on_node_lost share a znode. A single attempt fails at once, without a request,
   /// if another contender already holds or waits with the znode that it would share.
   ///
-  /// While no outside contender waits, there is no limit. An outside contender counts from the
-  /// moment when this client's server has received its znode. To detect it, the client requests the
-  /// number of children after three quarters of the permitted grants. If the reply shows no outside
-  /// contender, the client begins a new count with the first grant after that request. If the reply
-  /// shows one, the client releases the znode after the last permitted grant. Its other contenders
-  /// enqueue again with a new znode, behind all contenders that wait by then.
+  /// While no outside contender waits, there is no limit. The limit applies as soon as this
+  /// client's server has received the znode of an outside contender. To detect that, the client
+  /// requests the number of children after three quarters of the permitted grants. If the reply
+  /// shows no outside contender, the limit applies anew from the first grant after that request. If
+  /// the reply shows one, the client releases the znode after the last permitted grant. Its other
+  /// contenders enqueue again with a new znode, behind all contenders that wait by then.
   ///
   /// If the last permitted hold is released before the reply arrives, the client waits for the
   /// reply before it grants again. It does not wait if the znode had to wait for its first grant,
@@ -220,7 +221,7 @@ struct CohortOptions {
   /// Each grant has its own token, higher than all before; see FencingToken::grant_index. Each hold
   /// has its own maximum hold time.
   ///
-  /// The sharing of a znode ends when a hold on it is lost, also by its maximum hold time. It ends
+  /// The sharing of a znode ends when a hold on it is lost, even by its maximum hold time. It ends
   /// when the holder receives a request_release(), or a thread ends without unlock() of a
   /// ReentrantMutex. Then no further contender is granted on the znode. The others enqueue again
   /// with a new znode, within their deadlines.
@@ -238,7 +239,7 @@ struct CohortOptions {
   int max_local_handoffs = 1;
 
   /// How long the client retains the znode after a release if no other contender of this client
-  /// waits. Until then the client grants the lock again at once, without a request, to contenders
+  /// waits. During this time, the client grants the lock at once, without a request, to contenders
   /// with equal options (see max_local_handoffs). It does so even if max_local_handoffs is 1. The
   /// znode is released at once when the server reports an outside contender. It is also released
   /// when the last object on the path is destroyed, after request_release(), and when this time has

@@ -77,7 +77,7 @@ class ZKLOCK_EXPORT LockPart {
 /// or another number of permits on that path.
 ///
 /// The data of each znode contain a thread name, for people to read. For the first path it is the
-/// calling thread, for the others the client's thread that continued the call.
+/// calling thread; for every other path, the client's thread that continued the call.
 ///
 /// The listener in `options` gets the events of each path, in order (see LockEvent::path and
 /// LockEvent::part_index). The maximum hold time counts from the grant of the whole. If the owner

@@ -30,8 +30,8 @@ namespace zklock {
 ///
 /// The class meets AcquiringLock, TimedLock and QueuedLock, which state the contracts of its
 /// members; see lock_concepts.h. These differ:
-/// - The owner in AcquireOptions does not nest. It is only written into the znode, for people to
-///   read.
+/// - The owner in AcquireOptions does not nest. It identifies the contender for queue_position(),
+///   and for people, in the znode.
 /// - No call throws lock_lost or would_deadlock.
 /// - Any thread may unlock(). The exit of a thread releases nothing, and causes no lock delay.
 /// - The destructor releases everything that lock() acquired through this object.

@@ -53,7 +53,7 @@ struct SharedCount {
 /// contender that uses the other kind gets Error(settings_mismatch).
 ///
 /// Fixed count: every contender states the count. If it differs from the count of the first
-/// contender in the queue, the call throws Error(settings_mismatch), too.
+/// contender of a semaphore in the queue, the call throws Error(settings_mismatch), too.
 ///
 /// Shared count (SharedCount): the znode `count` below the path stores it, as a decimal number. The
 /// znode remains when the semaphore is not in use. People may read and write it with their own
@@ -80,14 +80,15 @@ struct SharedCount {
 ///
 /// | member               | difference                                                        |
 /// |----------------------|-------------------------------------------------------------------|
-/// | AcquireOptions.owner | does not nest; is only written into the znode, for people to read |
+/// | AcquireOptions.owner | does not nest; identifies the contender for queue_position(), and |
+/// |                      | for people, in the znode                                          |
 /// | all calls            | throw no lock_lost or would_deadlock; throw settings_mismatch or  |
 /// |                      | bad_data, see above                                               |
 /// | acquiring call       | throws invalid_option for less than one permit, or more than a    |
 /// |                      | fixed count, and sends nothing                                    |
 /// | Participant::holds   | is true for the contenders whose permits fit the count. Holders   |
 /// |                      | that do not fit a lowered count retain their permits, but are     |
-/// |                      | shown as waiting, also in LockState                               |
+/// |                      | shown as waiting, even in LockState                               |
 /// | participants()       | with a shared count, takes one round trip more and throws         |
 /// |                      | bad_data, too                                                     |
 ///
@@ -161,8 +162,8 @@ class ZKLOCK_EXPORT Semaphore {
       std::optional<Owner> owner = std::nullopt, Deadline deadline = Deadline::never()) const;
 
   /// Returns the number of permits that no contender holds or waits for, at least 0. Returns 0
-  /// while a mutex on this path is held or waited for. The result may be out of date at the return.
-  /// Blocks for two round trips with a fixed count, for three with a shared one.
+  /// while a contender of another lock class is in the queue. The result may be out of date at the
+  /// return. Blocks for two round trips with a fixed count, for three with a shared one.
   /// Throws what participants() throws.
   [[nodiscard]] int available_permits(Deadline deadline = Deadline::never()) const;
 

@@ -67,8 +67,8 @@ class FakeLink {
   /// server_error.
   void fail_next(RequestKind kind, Errc error);
   /// Ends the client's session on the servers. A connected client is notified at once, and opens a
-  /// new session. As on real servers, a watch can first show that the lock znode was deleted;
-  /// then that is the LossReason.
+  /// new session. As on real servers, a watch event can first report that the lock znode was
+  /// deleted. Then the LossReason is node_deleted.
   void expire_session();
   /// Has the effect on zklock that SIGSTOP has on a process: the timers and messages of the client
   /// wait until resume_process(). But the threads of the test continue. So after advance(), a
@@ -90,10 +90,11 @@ class FakeLink {
 ///
 /// Thread-safety: a value.
 struct FakeEnsembleOptions {
-  /// The limit of each wait of settle() and advance() for all threads to sleep, in real time. Then
-  /// they throw std::runtime_error with the name of a thread. They also throw if a thread makes
-  /// calls without end, and if another thread that settles makes no progress. With 0, they do not
-  /// wait for threads; advance_until() and during() throw std::logic_error.
+  /// The longest real time for which settle() and advance() wait at each step until all threads
+  /// sleep. After it, they throw std::runtime_error with the name of a thread that runs. They also
+  /// throw if a thread makes calls without end, and if another thread that settles makes no
+  /// progress. With 0, settle() and advance() do not wait for threads; advance_until() and during()
+  /// throw std::logic_error.
   std::chrono::milliseconds rest_limit{10'000};
 };
 
@@ -134,8 +135,8 @@ struct FakeEnsembleOptions {
 /// Limits. The servers ignore ClientOptions::digest, tls, max_node_bytes, max_watch_bytes,
 /// max_in_flight and the retry delays. They also ignore ClientOptions::acl: every znode has the ACL
 /// of AclPolicy::open(), and the servers check that ACL. But AclPolicy::list() turns off announced
-/// releases, as in production. hosts() takes no chroot. Empty container znodes are not deleted. Any
-/// session timeout is accepted.
+/// releases, as in production. A chroot appended to hosts() is refused with Error(invalid_hosts).
+/// Empty container znodes are not deleted. Any session timeout is accepted.
 ///
 /// A client of real servers cannot be constructed while a FakeEnsemble exists: its constructor
 /// throws Error(unsupported). If it was constructed before, its lease continues in real time, but
@@ -203,19 +204,19 @@ class FakeEnsemble {
   // The znodes, as an operator with all permissions sees and changes them. The changes return after
   // settle(). Most return false if ZooKeeper refuses them.
   [[nodiscard]] std::vector<std::string> children(const std::string& path) const;  ///< sorted
-  /// Returns the data of the znode, or nullopt if it does not exist.
+  /// Returns the data of the znode; std::nullopt if it does not exist.
   [[nodiscard]] std::optional<std::string> data(const std::string& path) const;
   /// Creates the znode, and its parents if they are missing.
   bool create(const std::string& path, std::string data = {});
   /// Creates a persistent znode with the next sequence number. Its parent must exist. Returns the
-  /// path, or nothing if ZooKeeper refuses it.
+  /// path; std::nullopt if ZooKeeper refuses it.
   std::optional<std::string> create_sequential(const std::string& prefix, std::string data = {});
   bool set_data(const std::string& path, std::string data);
   bool remove(const std::string& path);
 
   /// Describes the ephemeral znodes, and the watches and requests of clients; empty if there are
-  /// none. For EXPECT_EQ(ensemble.leftovers(), "") at the end of a test. Does not settle: first let
-  /// the requests end that are in flight, by settle().
+  /// none. For EXPECT_EQ(ensemble.leftovers(), "") at the end of a test. Does not settle: call
+  /// settle() first, so that the requests in flight end.
   [[nodiscard]] std::string leftovers() const;
 
  private:

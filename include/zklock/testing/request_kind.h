@@ -5,8 +5,8 @@ namespace zklock::testing {
 
 /// The requests that a fault can select. ZooKeeper's name of `remove` is delete, of `get` getData,
 /// and of `list` getChildren. Heartbeats, announced releases and guarded transactions are all
-/// `multi`. A create of parents is `create` too. If the create of a lock path is sent together with
-/// that of the lock znode, a fault hits only the latter.
+/// `multi`. A create of parents is `create` too. If the creates of a lock path and of the lock
+/// znode are sent together, a fault hits only the second one.
 enum class RequestKind { any, create, remove, exists, get, list, multi, sync };
 
 }  // namespace zklock::testing

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostMetricPaths = 200;
 
 using MetricPaths = std::set<std::string, std::less<>>;
 /// Returns the paths with series of their own: those of `before` that the snapshot still has, then
-/// the first ones by path. So a new lock takes the series of no other. Pure.
+/// other paths in alphabetical order. So a new lock takes the series of no other. Pure.
 MetricPaths metric_paths(const Snapshot& snapshot, const MetricPaths& before);
 
 /// Returns the metrics of a snapshot in the text format of Prometheus, version 0.0.4.

@@ -42,7 +42,7 @@ std::optional<HttpRefusal> refusal_of(const HttpHead& head,
                                       std::span<const std::string> allowed_hosts);
 
 /// Returns the answer to a head that cannot be parsed: 400, 431 for more than 8 KiB, 505 for
-/// another version. Nothing if the connection failed.
+/// another version. Returns std::nullopt if the connection failed.
 std::optional<HttpRefusal> refusal_of(const boost::beast::error_code& error);
 
 /// Returns whether the client accepts the encoding gzip. A weight ("gzip;q=1") counts as a refusal,

@@ -21,8 +21,8 @@ using core::AnsweredBy;
 struct Request {
   Operation operation;
   /// The session on which the request may be executed. If it is not the current session, the
-  /// request is not sent, and its reply is session_ended. The value 0 means any session:
-  /// the one that is current when the request is sent.
+  /// request is not sent, and its reply is session_ended. The value 0 names no session: the request
+  /// is sent on the session that is current then.
   SessionId session = {};
   /// If true, the request does not wait for a connection. If there is none, the request is not
   /// sent, and its reply is not_sent.

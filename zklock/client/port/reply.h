@@ -26,8 +26,8 @@ using core::Status;
 struct Reply {
   Status status = Status::server_error;
   SessionId session;  ///< on which it was sent; 0: never sent
-  /// A lower bound of the time when the first byte left. If the request needed a second round
-  /// trip, the bound is for that one. Meaningful only if the request was sent.
+  /// A lower bound of the time when the first byte left. If the request needed a second round trip,
+  /// it is a bound for the second one. Meaningful only if the request was sent.
   Instant sent_at;
   std::string detail;  ///< cause of the status, in words
   std::string name;    ///< the created znode's name, without its parent

@@ -18,8 +18,8 @@ namespace zklock::client {
 namespace request {
 
 /// Sends create2 (ephemeral, sequential). Reply: name, token, created_ms, session. If `counts` is
-/// set, sends exists of the parent directly after it. The reply then comes with the later of the
-/// two replies, and also has `parent`.
+/// set, sends exists of the parent directly after it. Then the handler is called after both
+/// operations are answered, and the reply also has `parent`.
 ///
 /// If `makes_path` is set, sends a create of the parent, as a container, directly before create2.
 /// Its result changes only path_existed in the reply. If an ancestor is missing, both creates fail
@@ -37,7 +37,7 @@ struct CreateContender {
 struct Exists {
   std::string path;
 };
-/// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, also
+/// Creates `path` and its missing ancestors as containers. Reply: ok if all of them exist now, even
 /// if nothing was missing. no_node if the chroot does not exist, and is not to be created.
 struct CreateParents {
   std::string path;
@@ -67,8 +67,8 @@ using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
 /// watch is armed for the events `changed` and `deleted`. If the client has no READ permission, it
 /// watches the znode by an exists instead. The reply then has `unreadable` set, and no data. If the
 /// servers refuse the exists too, the status is `ok` nevertheless, without a stat (see
-/// Reply::is_without_stat()). Then no server has a watch: the client checks each second whether the
-/// znode exists, and reports only `deleted`.
+/// Reply::is_without_stat()), and no server has a watch. In both cases the client checks each
+/// second whether the znode exists, because the servers may send no event; see Reply::unreadable.
 struct GetAndWatch {
   std::string path;
   OnWatchEvent on_event;
@@ -143,10 +143,11 @@ struct CheckVersion {
 using Write = std::variant<write::Create, write::Set, write::Remove, write::CheckVersion>;
 
 /// Sends multi{check(guard, any version), writes...}: all operations or none are executed. An empty
-/// `guard` adds no check. If an operation fails, the reply has the status of the first that failed,
-/// and failed_operation has its index. The replies session_ended, auth_failed and closed do not say
-/// whether a transaction that was sent has been executed. Its writes can outlive the session,
-/// except ephemeral znodes. REQUIRES: a guard or at least one write.
+/// `guard` adds no check. If an operation fails, the reply has the status of the first that failed.
+/// Reply::failed_operation is its index: a guard has index 0, and the writes follow. The replies
+/// session_ended, auth_failed and closed do not say whether a transaction that was sent has been
+/// executed. Its writes can outlive the session, except ephemeral znodes. REQUIRES: a guard or at
+/// least one write.
 struct Transaction {
   std::string guard;
   std::vector<Write> writes;
@@ -170,7 +171,7 @@ struct Watch {
   friend auto operator<=>(const Watch&, const Watch&) = default;
 };
 
-/// Returns whether `event` fires, and so ends, a watch of this kind on its path.
+/// Returns whether `event` on a path fires, and so ends, the watch of this kind on that path.
 constexpr bool concerns(request::WatchEvent event, WatchKind kind) noexcept {
   switch (event) {
     case request::WatchEvent::created:

@@ -33,12 +33,12 @@ class ConnectionString {
   /// Returns the chroot, an absolute path. Empty: none.
   const std::string& chroot() const noexcept { return chroot_; }
 
-  /// Returns the addresses of the servers in the form of the C client, without the chroot. Empty if
-  /// no server can be resolved. Does not depend on the order in which the resolver returns the
-  /// addresses of a host. May block in the resolver. If the hosts have an even count of addresses,
-  /// one address is listed twice. With an even count the C client may never find the live server
-  /// again (ZOOKEEPER-2466). It has no host names, because the C client would resolve all of them
-  /// before each attempt. If one of them had no address, it would make no attempt.
+  /// Returns the addresses of the servers in the form of the C client, without the chroot. Returns
+  /// an empty text if no server can be resolved. Does not depend on the order in which the resolver
+  /// returns the addresses of a host. May block in the resolver. If the hosts have an even count of
+  /// addresses, one address is listed twice. With an even count the C client may never find the
+  /// live server again (ZOOKEEPER-2466). It has no host names, because the C client would resolve
+  /// all of them before each attempt. If one of them had no address, it would make no attempt.
   std::string for_c_client(const Resolver& resolve = resolve_host) const;
 
   /// Returns the servers in the form "a:2181, b:2181", for log and error texts.

@@ -35,7 +35,7 @@ class CompositeGrant {
   CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
                  std::size_t needed);
   /// Releases all holds, the last acquired first. So when another contender is granted a part, the
-  /// parts that it acquires after that one are already free.
+  /// parts that it acquires later are already free.
   ~CompositeGrant();
   CompositeGrant(const CompositeGrant&) = delete;
   CompositeGrant& operator=(const CompositeGrant&) = delete;

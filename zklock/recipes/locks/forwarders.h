@@ -8,11 +8,11 @@
 #include "zklock/deadline.h"
 
 // The members that every lock class has, and that only pass their arguments on. The public headers
-// declare them with their contracts. Each macro defines some members of `Class`. If the names have a
-// `suffix`, such as _shared, it is appended to them.
+// declare them with their contracts. Each macro defines some members of `Class`. If the names have
+// a `suffix`, such as _shared, it is appended to them.
 
-/// Defines lock(), lock(stop) and try_lock(). They call lock_until(). The further arguments of the
-/// macro are the first ones of that call.
+/// Defines lock(), lock(stop) and try_lock(). They call lock_until(), with the further arguments of
+/// the macro first.
 #define ZKLOCK_DEFINE_TIMED_LOCK(Class, suffix, ...)                                  \
   void Class::lock##suffix() {                                                        \
     lock_until(__VA_ARGS__ __VA_OPT__(, ) Deadline::never(), {});                     \
