@@ -25,7 +25,7 @@ class Callback : public std::function<void(Arguments...)> {
   Callback() noexcept = default;
   /// Creates an empty Callback.
   Callback(std::nullptr_t) noexcept {}  // NOLINT(google-explicit-constructor)
-  /// Wraps a callable, also one that can only be moved.
+  /// Wraps a callable, even one that can only be moved.
   template <class Callable>
   requires(!std::same_as<std::remove_cvref_t<Callable>, Callback> &&
            std::invocable<std::decay_t<Callable>&, Arguments...>)

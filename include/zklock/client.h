@@ -63,12 +63,12 @@ ZKLOCK_EXPORT std::ostream& operator<<(std::ostream& out, ConnectionState state)
 ///
 /// The ZooKeeper C client opens its socket and pipe without FD_CLOEXEC. The library sets that flag
 /// immediately afterwards. Until then a program started by exec inherits them. The library sets the
-/// flag on every socket of the process that is connected to the server's address, also on those of
-/// other libraries. It finds the pipe by a comparison of the open descriptors. If another thread
+/// flag on every socket of the process that is connected to the server's address, including those
+/// of other libraries. It finds the pipe by a comparison of the open descriptors. If another thread
 /// creates a non-blocking pipe meanwhile, the library sets the flag on neither. Then a program
 /// started by exec inherits the client's pipe.
 ///
-/// Thread-safety: all members may be called by any thread, also from callbacks. No call may overlap
+/// Thread-safety: all members may be called by any thread, even from callbacks. No call may overlap
 /// construction or destruction. Exception: a callback may destroy the client.
 class ZKLOCK_EXPORT Client {
  public:

@@ -133,8 +133,8 @@ class ZKLOCK_EXPORT CompositeMutex {
   [[nodiscard]] bool is_held_by_this_thread() const;
 
   /// Returns how many times the calling thread holds enough parts. lock() calls and holds on its
-  /// behalf count, also those of other objects on the same paths. Returns 0 if the thread holds too
-  /// few parts, or too many of them were lost.
+  /// behalf count, including those of other objects on the same paths. Returns 0 if the thread
+  /// holds too few parts, or too many of them were lost.
   [[nodiscard]] int hold_count() const;
 
  protected:

@@ -53,7 +53,7 @@ struct ElectionState {
 /// Leadership::token().
 ///
 /// States never go back: each call of a listener reports a state that is no older than the one
-/// before. This holds also after a disconnect and on a new session. So the tokens only rise. While
+/// before. This holds even after a disconnect and on a new session. So the tokens only rise. While
 /// the client is disconnected, no state is reported. Changes of that time are reported when it is
 /// connected again.
 ///

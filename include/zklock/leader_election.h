@@ -121,7 +121,7 @@ class ZKLOCK_EXPORT LeaderElection {
   void withdraw() noexcept;
 
   /// Returns whether this election leads now. Returns false as soon as the leadership is lost,
-  /// interrupted, withdrawn or closed, also while the function still runs. Reads LeaseClock; does
+  /// interrupted, withdrawn or closed, even while the function still runs. Reads LeaseClock; does
   /// not block and sends nothing.
   [[nodiscard]] bool has_leadership() const noexcept;
 
@@ -145,7 +145,7 @@ class ZKLOCK_EXPORT LeaderElection {
   /// Leaves the queue and ends the leadership as interrupt() does. Blocks until the function has
   /// returned; a call from within the function does not wait. When the function has returned, the
   /// lock znode is deleted in the background. Client::flush() waits for the deletion. Further
-  /// calls, also by other threads, wait in the same way.
+  /// calls, even by other threads, wait in the same way.
   void close() noexcept;
 
   /// Returns the path of the election, below the chroot.

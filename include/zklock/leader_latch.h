@@ -62,7 +62,7 @@ struct LatchOptions {
 /// which uses other znode names. Two latches of one client are two candidates.
 /// Source: org.apache.curator.framework.recipes.leader.LeaderLatch.
 ///
-/// Thread-safety: all members may be called by any thread, also from listeners and stop callbacks.
+/// Thread-safety: all members may be called by any thread, even from listeners and stop callbacks.
 /// No call may overlap construction or destruction. Exception: a listener may destroy the latch.
 class ZKLOCK_EXPORT LeaderLatch {
  public:
@@ -89,7 +89,7 @@ class ZKLOCK_EXPORT LeaderLatch {
   /// a stop was requested. A deadline that has passed makes the call return at once. If the latch
   /// was not started, also waits for a start() by another thread. An interruption point of
   /// Boost.Thread.
-  /// Throws: Error(closed) if the latch or the client is closed, also during the wait; the Error of
+  /// Throws: Error(closed) if the latch or the client is closed, even during the wait; the Error of
   /// a failed contention (see error()); Error(forked).
   [[nodiscard]] bool wait_until_leader(Deadline deadline = Deadline::never(),
                                        std::stop_token stop = {});

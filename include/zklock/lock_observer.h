@@ -23,7 +23,7 @@ class QueueObserver;
 ///
 /// A reported state may be out of date when it is read. So it does not prove that a client holds
 /// the lock. States never go back: each call of a listener reports a state that is no older than
-/// the one before. This holds also after a disconnect and on a new session. While the client is
+/// the one before. This holds even after a disconnect and on a new session. While the client is
 /// disconnected, no state is reported. Changes of that time are reported when it is connected
 /// again.
 ///

@@ -27,7 +27,7 @@ namespace zklock {
 /// | granted   | with the lock                                                               |
 /// | timeout   | at its deadline; or it was a single attempt, and it was not granted         |
 /// | cancelled | by its stop token, or by an interruption of Boost.Thread                    |
-/// | failed    | with an Error or another exception, also at its deadline if no server has   |
+/// | failed    | with an Error or another exception, even at its deadline if no server has   |
 /// |           | answered (not_connected)                                                    |
 enum class AcquireEnd { granted, timeout, cancelled, failed };
 

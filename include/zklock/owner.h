@@ -18,7 +18,7 @@ namespace zklock {
 
 /// Identifies the owner of a hold: a thread, a request, a transaction. Equal owners nest: if an
 /// owner holds a lock and acquires it again, it is granted at once, and its count rises. Different
-/// owners exclude each other, also within one thread.
+/// owners exclude each other, even within one thread.
 ///
 /// Owners are unique over all processes. Two threads with equal ids in two processes (or in a
 /// parent and its fork()ed child) are different owners.

@@ -44,7 +44,7 @@ struct QuorumOptions {
   /// See LockOptions.
   OnNodeLost on_node_lost = OnNodeLost::queue_again;
 
-  /// See LockOptions. The listener gets the events of each ensemble, also of one that was skipped
+  /// See LockOptions. The listener gets the events of each ensemble, even of one that was skipped
   /// and is tried again. LockEvent::part_index is the index of the client. There are no events of
   /// the whole; CompositeHold::loss_token() reports its loss.
   LockListener listener = {};

@@ -40,7 +40,7 @@ struct SurveyedLock {
   /// print it. A znode of another program can make it longer than a lock path may be.
   std::string path;
   /// The holders, at most SurveyOptions::max_holders. `state.waiting` counts all waiting
-  /// contenders, also those that `waiters` omits.
+  /// contenders, including those that `waiters` omits.
   LockState state;
   /// The waiting contenders in the order of service, at most SurveyOptions::max_waiting.
   std::vector<Participant> waiters;

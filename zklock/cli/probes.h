@@ -34,7 +34,7 @@ struct ProbeFacts {
 ///
 /// | path    | 200                                       | 503                                      |
 /// |---------|-------------------------------------------|------------------------------------------|
-/// | /livez  | the client works, also that of a standby  | Client::health() has failed              |
+/// | /livez  | the client works, even that of a standby  | Client::health() has failed              |
 /// | /readyz | this process leads, and the command runs  | otherwise; the text names the leader     |
 ///
 /// Every other path: 404.

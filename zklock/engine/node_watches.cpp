@@ -25,7 +25,7 @@ bool NodeWatches::watch_own() {
       node_, path().child(node_.own_name()), node_.session(),
       [this](const client::Reply& reply) { on_own_read(reply); },
       [this](WatchEvent event) {
-        own_.mark_free();  // also after a change of the data
+        own_.mark_free();  // even after a change of the data
         if (event == WatchEvent::deleted) node_.on_own_node_deleted();
       });
   return true;

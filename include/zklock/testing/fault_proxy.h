@@ -16,7 +16,8 @@
 namespace zklock::testing {
 
 /// Carries TCP connections to servers of this machine, and injects faults. It listens on a loopback
-/// port for each server. Faults apply to all connections, also to later ones, until they are ended.
+/// port for each server. Faults apply to all connections, including later ones, until they are
+/// ended.
 /// @code
 ///   FaultProxy proxy({server.port()});
 ///   Client client(proxy.hosts());

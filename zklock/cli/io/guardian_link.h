@@ -69,7 +69,7 @@ std::optional<ReceivedOrder> receive_order(int fd, bool& at_end);
 std::optional<Notice> receive_notice(int fd, bool& at_end);
 
 /// A time in memory that this process shares with its later children. A reader gets the latest
-/// value, also after it was stopped. Messages would have to be read one after the other, and their
+/// value, even after it was stopped. Messages would have to be read one after the other, and their
 /// queue could become full.
 ///
 /// Thread-safety: any thread and process.

@@ -249,7 +249,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   std::size_t sent_ = 0;  ///< bytes of out_
   bool is_sending_ = false;
   bool is_gzip_ = false;       ///< the answer is compressed
-  bool is_answering_ = false;  ///< also while it is streaming
+  bool is_answering_ = false;  ///< even while it is streaming
   bool is_closed_ = false;
   Clock::time_point end_of_answer_;
   std::array<char, 1024> scrap_{};

@@ -74,7 +74,7 @@ class ZKLOCK_SCOPED_CAPABILITY MutexLock {
   bool is_held_ = true;
 };
 
-/// Releases a mutex that the caller holds. The destructor locks it again, also after an exception.
+/// Releases a mutex that the caller holds. The destructor locks it again, even after an exception.
 class ZKLOCK_SCOPED_CAPABILITY MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) ZKLOCK_RELEASE(mutex) : mutex_(mutex) { mutex.unlock(); }

@@ -35,7 +35,7 @@ struct CallbackThreadsOptions {
 /// busy, up to `max_threads`. A thread without a task for `idle_time` ends, except the one that is
 /// kept. All have the scheduling policy and priority of the thread that constructed this object.
 ///
-/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// Thread-safety: all members, from any thread, even from a task. A task may also run the
 /// destructor. REQUIRES: no member is called during or after the destructor.
 class CallbackThreads final : public Dispatcher {
  public:

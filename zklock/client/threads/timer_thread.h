@@ -18,7 +18,7 @@ namespace zklock::client {
 ///
 /// REQUIRES: not used in a child of fork(), because the thread exists only in the parent.
 ///
-/// Thread-safety: all members, from any thread, also from a task. A task may also run the
+/// Thread-safety: all members, from any thread, even from a task. A task may also run the
 /// destructor. REQUIRES: no member is called during or after the destructor.
 class TimerThread final : public Scheduler {
  public:

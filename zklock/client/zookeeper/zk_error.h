@@ -9,7 +9,7 @@
 
 namespace zklock::client {
 
-/// Returns the status of a ZooKeeper error code, also of codes that only servers define.
+/// Returns the status of a ZooKeeper error code, even of codes that only servers define.
 core::Status to_status(int code) noexcept;
 
 /// Returns the code's name and value for error texts: "ZNOAUTH (-102)".

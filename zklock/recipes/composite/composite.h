@@ -50,7 +50,7 @@ class PathPartLock {
   PathPartLock(const PathPartLock&) = delete;
   PathPartLock& operator=(const PathPartLock&) = delete;
 
-  /// Requests one hold or lock() for the owner, also a nested one. Sets the members of `request`
+  /// Requests one hold or lock() for the owner, even a nested one. Sets the members of `request`
   /// that this part decides: the rule, the lock delay, the sink of the events and the metrics.
   /// REQUIRES: the kind of `request` is `lock` or `hold`. A reader part makes it shared. Returns
   /// the call. If the caller cancels it, `done` is called too. Throws Error(closed). Then `done` is
@@ -127,7 +127,8 @@ class Composite : public ThreadExitListener, public std::enable_shared_from_this
   /// Records which parts a lock() of `owner` acquired.
   void locked(const Owner& owner, std::vector<std::size_t> taken);
   /// Releases the last lock() of `owner`, in all parts that it acquired. Throws Error(not_owner),
-  /// which names the parts that refused, after the others have been unlocked. Throws Error(forked).
+  /// which names the parts that refused, after all other parts have been unlocked. Throws
+  /// Error(forked).
   void unlock(const Owner& owner);
   /// Returns how often `owner` holds the composite: the largest n such that it holds at least
   /// `needed` parts n times or more.

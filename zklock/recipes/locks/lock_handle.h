@@ -72,7 +72,7 @@ class LockHandle : public std::enable_shared_from_this<LockHandle> {
   /// owner.
   Hold acquire(const Kind& kind, const AcquireOptions& options);
   /// Begins an acquire. Without an owner in `options`, the owner is a new one. Throws only
-  /// Error(closed | forked). Every other Error goes to the handler, also invalid_option.
+  /// Error(closed | forked). Every other Error goes to the handler, even invalid_option.
   void async_acquire(const Kind& kind, const AcquireOptions& options, AcquireHandler handler);
   std::future<Hold> async_acquire(const Kind& kind, const AcquireOptions& options);
   Awaitable co_acquire(Kind kind, AcquireOptions options);

@@ -40,7 +40,7 @@ class PipeCloseOnExec {
   const std::map<int, std::string> before_;
 };
 
-/// Sets FD_CLOEXEC on every socket of this process connected to `peer`, also those of other
+/// Sets FD_CLOEXEC on every socket of this process connected to `peer`, including those of other
 /// libraries. Errors are ignored.
 void mark_connections_close_on_exec(const sockaddr_storage& peer, socklen_t length);
 
