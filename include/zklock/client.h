@@ -118,8 +118,8 @@ class ZKLOCK_EXPORT Client {
   /// first: the process had 256 other clients when this one was made. The second, with
   /// ClientOptions::tls: the TLS handshake of an earlier connection of this client still hangs.
   ///
-  /// REQUIRES: old and new servers are of one ensemble. Another ensemble does not know the session,
-  /// and excludes no contender of the old one.
+  /// REQUIRES: old and new servers belong to one ensemble. Another ensemble does not know the
+  /// session, and excludes no contender of the old one.
   /// Throws: Error(invalid_hosts) if the list is malformed or the chroot differs, and
   /// Error(closed | forked). Then nothing has changed.
   void set_hosts(const std::string& hosts);

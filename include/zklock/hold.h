@@ -204,7 +204,7 @@ class [[nodiscard]] ZKLOCK_EXPORT Hold {
   /// client may retain the znode instead. After a loss release() reports no error. Does not block;
   /// any thread may call it. Client::flush() waits for the confirmation.
   ///
-  /// If the next contender is of this client, it is usually granted at once, without the
+  /// If the next contender belongs to this client, it is usually granted at once, without the
   /// confirmation. That applies to the hold of a ReentrantMutex or Mutex, or of a mutex in a
   /// MultiMutex or QuorumMutex. The contender can also be a candidate of an election. No option is
   /// needed: unlike in a local hand-off (CohortOptions), each hold has its own znode. It happens

@@ -146,10 +146,10 @@ struct ExclusiveOptions {
   /// | situation                                      | delay                                    |
   /// |------------------------------------------------|------------------------------------------|
   /// | no contender waits at the loss                 | begins when the next contender arrives   |
-  /// | the first contender leaves; the next one is of | begins again                             |
-  /// | another client                                 |                                          |
-  /// | the first contender leaves; the next one is of | continues, even if the next one enqueues |
-  /// | the same client                                | only after the first one has left        |
+  /// | the first contender leaves; the next one       | begins again                             |
+  /// | belongs to another client                      |                                          |
+  /// | the first contender leaves; the next one       | continues, even if the next one enqueues |
+  /// | belongs to the same client                     | only after the first one has left        |
   /// | each attempt is a try_lock() of a new process  | begins again with each; none is granted  |
   /// | readers of several clients are first together  | each client measures its own             |
   ///

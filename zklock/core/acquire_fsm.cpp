@@ -300,7 +300,7 @@ AcquireEffects AcquireFsm::on_predecessor_released(std::string_view node, bool l
 
 AcquireEffects AcquireFsm::on_predecessor_deleted(std::string_view node) {
   const InvariantCheck check(*this);
-  // Otherwise the event is of an earlier watch that was removed too late.
+  // Otherwise the event belongs to an earlier watch that was removed too late.
   if (!predecessors_.on_event(node) || state_ != waiting) return {};
   Input in;
   drop_watches(in);

@@ -33,7 +33,7 @@ bool leaves_node(LossReason why) {
          why == LossReason::forced;
 }
 
-/// After this time without a watch, the znode may be another contender's.
+/// After this time without a watch, the znode may belong to another contender.
 constexpr std::chrono::seconds kLongestUnwatched{1};
 
 }  // namespace

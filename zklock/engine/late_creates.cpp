@@ -96,7 +96,7 @@ void LateCreates::inspected(const client::Reply& reply) {
     path_.warn("the servers created znode " + node +
                " late, after its create had been abandoned; it is being deleted, no action is "
                "needed");
-    // With care, because the name may be another znode's by then.
+    // With care, because the name may belong to another znode by then.
     path_.context().cleaner().remove(session_, {.path = path_.child(node), .token = reply.token},
                                      Cleaner::Step::looking);
   }

@@ -129,7 +129,7 @@ void LockNode::move(const std::string& attempt) {
                               .ephemeral = true,
                               .lock_acl = true,
                               .sequential = true}}};
-  // At once: after a wait for a connection, the name may be another contender's.
+  // At once: after a wait for a connection, the name may belong to another contender.
   create_id_ = context().coordinator().submit(
       {.operation = std::move(exchange),
        .session = fsm_.node().session(),
@@ -139,7 +139,7 @@ void LockNode::move(const std::string& attempt) {
         p.submit(request::Exists{p.path_->path().child(made.name)}, made.session,
                  p.on_reply([made](LockNode& self, const client::Reply& stat) {
                    client::Reply whole = made;
-                   // If the path was recreated meanwhile, it may be another contender's znode.
+                   // If the path was recreated meanwhile, it may belong to another contender.
                    const bool own =
                        stat.status == Status::ok && stat.ephemeral_owner == made.session;
                    whole.status = own ? Status::ok : Status::unknown;

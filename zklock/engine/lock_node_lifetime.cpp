@@ -311,8 +311,8 @@ void LockNode::remove(RemovalCause cause, BackgroundWork::Id work) {
   const auto self = shared_from_this();  // the path may have had the last reference
   if (cause != RemovalCause::unfinished_release && cause != RemovalCause::loss) cancel_lock_delay();
   if (cause == RemovalCause::already_deleted) remove_unwanted_delay_marker(work);
-  // If the path was recreated, the name may be of another znode now. If the name is in doubt, both
-  // names are read, and the lock znode is deleted. It is found even if an unanswered request
+  // If the path was recreated, the name may belong to another znode now. If the name is in doubt,
+  // both names are read, and the lock znode is deleted. It is found even if an unanswered request
   // creates it, because the reads are executed after that request.
   const bool exists =
       cause != RemovalCause::already_deleted && !path_->observed().is_stale(fsm_.node().token());

@@ -90,8 +90,8 @@ void LockNode::end_delay() noexcept {
 // ---- the hold marker ----------------------------------------------------------------------------
 
 // No contender reads the marker. So a missing marker, or a marker that is deleted late, affects no
-// grant. The create is sent at once or not at all. After a wait for a connection, its znode's name
-// may be another contender's.
+// grant. The create is sent at once or not at all. After a wait for a connection, the name of its
+// znode may belong to another contender.
 bool LockNode::mark_hold() {
   if (!context().settings().marks_holds || created_ms_ == 0 || is_name_unknown()) return false;
   if (!holding_->marker.on_tick(held_for(), context().keeper().timeout())) return false;

@@ -43,7 +43,7 @@ Queue Queue::of(const client::Reply& list) {
     const auto marker = core::HoldMarker::parse(child);
     if (!marker) continue;
     auto& since_ms = queue.held_since_ms[marker->owner_sequence];
-    since_ms = std::max(since_ms, marker->since_ms);  // an older one is of a recreated path
+    since_ms = std::max(since_ms, marker->since_ms);  // an older one belongs to an earlier path
   }
   return queue;
 }
@@ -106,7 +106,8 @@ Participant describe(const core::ZnodeName& name, const client::Reply& reply,
   return p;
 }
 
-// A marker with a time before the creation of the znode is of an earlier path, or was made by hand.
+// A marker with a time before the creation of the znode belongs to an earlier path, or was made by
+// hand.
 void set_holds(Participant& p, const Queue& queue) {
   p.holds = true;
   const auto marked = queue.held_since_ms.find({p.sequence});

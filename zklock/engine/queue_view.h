@@ -70,7 +70,7 @@ void set_holds(Participant& p, const Queue& queue);
 struct ViewScope {
   std::size_t most_holders = std::numeric_limits<std::size_t>::max();  ///< that are described
   std::size_t most_waiting = 0;                                        ///< that are described
-  /// The view is of a leadership: it has the proclaimed value, but no counts and no lock delay.
+  /// The view shows a leadership: it has the proclaimed value, but no counts and no lock delay.
   bool is_leadership = false;
 
   static ViewScope all_holders() noexcept { return {}; }

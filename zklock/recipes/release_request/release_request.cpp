@@ -45,7 +45,8 @@ class ReleaseRequest {
   ReleaseRequest(const ReleaseRequest&) = delete;
   ReleaseRequest& operator=(const ReleaseRequest&) = delete;
   // A create without a reply may still be executed. The delete follows it on its session, so the
-  // servers execute the delete later. It looks first, because the znode may be of another client.
+  // servers execute the delete later. It looks first, because the znode may belong to another
+  // client.
   ~ReleaseRequest() {
     if (!may_have_created_) return;
     detail::EngineContext& context = path_lock_->context();
