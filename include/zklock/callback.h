@@ -13,8 +13,8 @@
 namespace zklock {
 
 /// The handler of an asynchronous call. A std::function that also accepts a callable that can only
-/// be moved, for example a lambda that captures a std::unique_ptr. Copies of the Callback share
-/// such a callable. The last copy destroys it.
+/// be moved, for example a lambda that captures a std::unique_ptr. Copies of the Callback share a
+/// callable of this kind. The last copy destroys it.
 ///
 /// Thread-safety: none. Copies that share a callable must not be called by several threads at once.
 template <class... Arguments>

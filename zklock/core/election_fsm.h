@@ -51,8 +51,8 @@ namespace zklock::core {
 /// (1) will_contend() is true, and the leader's function threw (LeaderEnd::threw).
 ///
 /// While leading and ending, contend() and withdraw() decide whether the candidate will contend
-/// afterwards; the last call counts. Without such a call, it will contend if the leader's function
-/// was not run (LeaderEnd::not_run), or if `again` of the constructor is true.
+/// afterwards; the last call counts. If neither was called, the candidate will contend if the
+/// leader's function was not run (LeaderEnd::not_run), or if `again` of the constructor is true.
 ///
 /// Every attempt to be elected has a number, and its leadership has that number too. The table is
 /// for the last attempt. Inputs of an earlier attempt change nothing, in every state. A late grant

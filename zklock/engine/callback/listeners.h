@@ -64,7 +64,7 @@ class Listeners {
   void stop(typename Listener::Keep keep = nullptr) {
     for (const auto& listener : copy()) listener->stop(keep);
   }
-  /// Blocks until no call is running. Does not wait at all on a thread that runs such a call.
+  /// Blocks until no call is running. On a thread that runs one of the calls, returns at once.
   void wait() {
     const auto listeners = copy();
     if (std::ranges::any_of(listeners, [](const auto& l) { return l->runs_here(); })) return;

@@ -167,7 +167,8 @@ auto under_lock(std::shared_ptr<Owner> owner, Step step) {
   };
 }
 
-/// Returns such a callback that does nothing if `owner` does not exist any more.
+/// Returns a callback that calls `step(arguments...)` with the engine mutex held, while `owner`
+/// exists. Afterwards, it does nothing.
 template <class Owner, class Step>
 auto under_lock(std::weak_ptr<Owner> owner, Step step) {
   return [owner = std::move(owner), step = std::move(step)](const auto&... arguments) {
