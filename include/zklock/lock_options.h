@@ -207,8 +207,8 @@ struct CohortOptions {
   /// While no outside contender waits, there is no limit. The limit applies as soon as this
   /// client's server has received the znode of an outside contender. To detect that, the client
   /// requests the number of children after three quarters of the permitted grants. If the reply
-  /// shows no outside contender, the limit applies anew from the first grant after that request. If
-  /// the reply shows one, the client releases the znode after the last permitted grant. Its other
+  /// shows none, the grants made before that request no longer count against the limit. If the
+  /// reply shows one, the client releases the znode after the last permitted grant. Its other
   /// contenders enqueue again with a new znode, behind all contenders that wait by then.
   ///
   /// If the last permitted hold is released before the reply arrives, the client waits for the

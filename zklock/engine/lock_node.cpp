@@ -124,7 +124,7 @@ void LockNode::drop_unsent() {
   const bool waits = !let_through_ && path_->create_limiter().withdraw(fsm_.attempt().number());
   if (waits) return fsm_.on_create_withdrawn();
   context().coordinator().cancel_unsent(create_id_);
-  context().coordinator().cancel_unsent(count_id_);
+  context().coordinator().cancel_unsent(permit_count_id_);
   context().coordinator().cancel_unsent(list_id_);
 }
 

@@ -26,12 +26,12 @@
 
 namespace zklock::detail {
 
-/// One lock znode, from its create to its delete. One contender is in the lock node: it waits for
-/// the grant, or holds. The lock node carries out the effects of the acquire machine
+/// One lock znode, from its create to its delete. At most one contender is in the lock node: it
+/// waits for the grant, or holds. The lock node carries out the effects of the acquire machine
 /// (core::AcquireFsm) by requests to the coordinator. It reports grant, failure and loss to that
 /// contender. Contenders with equal policies (see agrees()) can share a lock node. Then it has a
-/// LocalQueue, and the other contenders are behind the one in the lock node. A downgrade replaces
-/// the znode by another one. So does the move from the gate of a PriorityMutex to the queue.
+/// LocalQueue, and the other contenders are behind the one in the lock node. A downgrade replaces a
+/// writer's znode by a reader's. So does the move from the gate of a PriorityMutex to the queue.
 ///
 /// | state     | contender in it | znode           | ends with                                |
 /// |-----------|-----------------|-----------------|------------------------------------------|
@@ -57,7 +57,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
                                                  Caller caller,
                                                  const core::AcquireFsm::Policy& policy,
                                                  core::CohortPolicy cohort_policy);
-  /// `caller`: the caller that the data of the znode name.
+  /// `caller`: its owner, thread, label and note are written into the znode's data.
   LockNode(std::shared_ptr<PathLock> path, Caller caller, core::AcquireFsm::Policy policy,
            core::CohortPolicy cohort_policy);
   ~LockNode();
@@ -133,8 +133,9 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// Why the znode is deleted. The cause decides how. An announced delete is an AnnounceAndDelete:
   /// it notifies the watching contender of the release.
   enum class RemovalCause {
-    /// A release; or a loss whose znode is deleted within 1 s, with a valid lease and without a
-    /// delay marker. The delete is announced if a contender probably waits.
+    /// A release. Or a loss by the maximum hold time or a forced release, with three conditions.
+    /// The lease is still valid, the delete follows within 1 s, and no delay marker exists. The
+    /// delete is announced if a contender probably waits.
     release,
     /// A release that needs no announcement: session_successor() is granted at once.
     unannounced_release,
@@ -305,7 +306,7 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   void recreate_path();
   void list(SessionId session);
   core::AcquireEffects on_listed(const client::Reply& queue, const client::Reply& count);
-  std::string count_path() const;
+  std::string permit_count_path() const;
   void watch_predecessor(const Effect& effect);
   void pause();
   void mark(const Effect& effect);
@@ -375,9 +376,9 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   bool had_node_ = false;
   std::uint64_t seen_on_connection_ = 0;  ///< see is_unseen()
   bool has_ended_ = false;                ///< by end_watches()
-  /// The create, or another request that names no session.
+  /// The last create or move, or the last request that creates or deletes the path.
   client::RequestId create_id_{};
-  client::RequestId count_id_{};
+  client::RequestId permit_count_id_{};
   client::RequestId list_id_{};
   core::Lazy<Delays> delays_;
   NodeWatches watches_{*this};
@@ -387,8 +388,8 @@ class LockNode final : private LeaseObserver, public std::enable_shared_from_thi
   /// When the last create was sent, by this client's clock; created_ms_ is by the leader's.
   core::Instant create_sent_at_{};
   /// The time from which the current request that names no session waits for a connection. For a
-  /// create: the time of the effect `create`. For the requests after it: the time at which the
-  /// create was submitted.
+  /// create, and for a list that is sent with it, that is the time of the effect `create`. For
+  /// later requests it is the time at which the create was submitted.
   core::Instant wanted_since_{};
   std::shared_ptr<core::Lease> lease_;  ///< the lease of the grant
 };

@@ -33,19 +33,19 @@ void LockNode::remove_path() {
 // has the version that was read. The new path is no container, because the child with the count
 // would prevent its deletion anyway.
 void LockNode::recreate_path() {
-  create_id_ =
-      submit(request::Get{count_path()}, {}, on_reply([](LockNode& p, const auto& count) {
-               if (count.status != Status::ok)
-                 return p.fsm_.on_done({p.retried_status(count), count.detail});
-               const std::string& path = p.path_->path().str();
-               p.create_id_ = p.submit(
-                   request::Transaction{{},
-                                        {request::write::Remove{p.count_path(), count.version},
-                                         request::write::Remove{path}, request::write::Create{path},
-                                         request::write::Create{p.count_path(), count.data}}},
-                   {}, p.on_done());
-               return core::AcquireEffects{};
-             }));
+  create_id_ = submit(
+      request::Get{permit_count_path()}, {}, on_reply([](LockNode& p, const auto& count) {
+        if (count.status != Status::ok)
+          return p.fsm_.on_done({p.retried_status(count), count.detail});
+        const std::string& path = p.path_->path().str();
+        p.create_id_ = p.submit(
+            request::Transaction{{},
+                                 {request::write::Remove{p.permit_count_path(), count.version},
+                                  request::write::Remove{path}, request::write::Create{path},
+                                  request::write::Create{p.permit_count_path(), count.data}}},
+            {}, p.on_done());
+        return core::AcquireEffects{};
+      }));
 }
 
 // ---- the queue ----------------------------------------------------------------------------------
@@ -60,14 +60,14 @@ void LockNode::list(SessionId session) {
     return;
   }
   const auto [list, count] = client::submit_then_get(
-      context().coordinator(), request::ListChildren{path}, count_path(), session,
+      context().coordinator(), request::ListChildren{path}, permit_count_path(), session,
       on_reply([](LockNode& p, const auto& queue, const auto& counted) {
         return p.on_listed(queue, counted);
       }),
       wanted_since_);
   if (session != SessionId{}) return;
   list_id_ = list;
-  count_id_ = count;
+  permit_count_id_ = count;
 }
 
 core::AcquireEffects LockNode::on_listed(const client::Reply& queue, const client::Reply& count) {
@@ -84,12 +84,12 @@ core::AcquireEffects LockNode::on_listed(const client::Reply& queue, const clien
   return effects;
 }
 
-std::string LockNode::count_path() const {
+std::string LockNode::permit_count_path() const {
   return path_->path().child(std::string(core::kCountNode));
 }
 
 void LockNode::create_count(const Effect& effect) {
-  submit(request::Transaction{{}, {request::write::Create{count_path(), effect.text}}},
+  submit(request::Transaction{{}, {request::write::Create{permit_count_path(), effect.text}}},
          effect.session, on_done());
 }
 

@@ -84,14 +84,13 @@ class PathLock final : public EngineLock::State,
   /// none.
   bool unlock_nested() noexcept { return reentry_counter_.leave(); }
   /// Releases one count of `owner`, but none that lock_nested() added. Returns false if there is
-  /// none. Counts of permits are released only if `access` is Access::permits.
+  /// none. See includes() for `access`.
   bool unlock(const Owner& owner, core::CountKind kind, Access access = Access::exclusive);
   /// Throws Error(not_owner), after unlock() has returned false. The text says what `owner` holds
   /// instead, or which owner of this client holds. Sends nothing.
   [[noreturn]] void refuse_unlock(const Owner& owner, core::CountKind kind, const char* operation);
-  /// Returns the counts of `owner` if its hold is valid, else counts of 0. Counts of permits are
-  /// returned only if `access` is Access::permits. Reads the clock: a hold that has lapsed becomes
-  /// lost.
+  /// Returns the counts of `owner` if its hold is valid, else counts of 0. See includes() for
+  /// `access`. Reads the clock: a hold that has lapsed becomes lost.
   core::Ownership ownership(const Owner& owner, Access access = Access::exclusive);
   /// Registers a public object on this path.
   void attach();
@@ -163,13 +162,14 @@ class PathLock final : public EngineLock::State,
   void remove_shared_node(const LockNode& node) noexcept {
     std::erase_if(shared_nodes_, [&](const auto& each) { return each.get() == &node; });
   }
-  /// Called by each lock node that waits or is held, at each tick of the LeaseKeeper. `tick`: its
+  /// Called at each tick of the LeaseKeeper by each lock node that has not ended. `tick`: its
   /// number.
   void on_tick(std::uint64_t tick);
   /// Notifies the lock nodes of this client that may have been deleted with the old path.
   void on_path_recreated();
-  /// Returns whether a new contender sends no count of the children. That is so if the path is
-  /// crowded, or if the sequence number of the new znode will probably show that it is first.
+  /// Returns whether a new contender does not request the number of children after its create. That
+  /// is so if the path is crowded, or if the sequence number of the new znode will probably show
+  /// that it is first.
   bool omits_count() const noexcept {
     return observed_.is_crowded() || sequence_hint_.expects_first();
   }
@@ -182,14 +182,15 @@ class PathLock final : public EngineLock::State,
  private:
   /// Returns why a call may not begin; std::nullopt if it may.
   std::optional<Error> refusal(const AcquireRequest& request) const;
-  /// Returns whether the counts of `contender` belong to this access. Counts of permits belong to
-  /// Access::permits only. It also includes all others: permits nest in a lock.
+  /// Returns whether a call with this access may use the counts of `contender`. Access::permits
+  /// covers every contender, because a request for permits joins an exclusive hold of its owner.
+  /// Any other access covers the contenders without permits.
   static bool includes(Access access, const Contender& contender);
-  /// Returns the call that has waited the longest, and its owner; std::nullopt if none waits.
   struct Waiter {
     Owner owner;
     const PendingAcquire* call;  ///< valid while the engine mutex is held
   };
+  /// Returns the call that has waited the longest, and its owner; std::nullopt if none waits.
   std::optional<Waiter> oldest_waiter() const;
   /// Does the work of close(). Can be called twice.
   void end_all();

@@ -42,9 +42,9 @@ struct FakeServers;
 ///
 /// A break of the connection ends the state `isolated`: the next server has the quorum. The faults
 /// lose_reply(), lose_request() and fail_next() wait for their request as long as necessary. A
-/// fault that does not apply in the present state has no effect. Each member but requests() returns
-/// after FakeEnsemble::settle(). If another thread is in settle() or advance(), the member returns
-/// at once, and that thread settles.
+/// fault that does not apply in the present state has no effect. Each member except requests()
+/// calls FakeEnsemble::settle() before it returns. If another thread is in settle() or advance(),
+/// the member returns at once, and that thread settles.
 ///
 /// Thread-safety: all members, from any thread, except from a LogSink or a logger.
 class FakeLink {

@@ -63,8 +63,8 @@ class Backoff;
 /// each server accepts the connection, and closes it later. So the pause is the only chance.
 /// zoo_set_servers() is safe only at these times, and only on the I/O thread. During a connection,
 /// it may close the socket. Then the C client delivers no event, and does not answer the requests
-/// in flight. While the close of an earlier handle hangs, a failed attempt can be that handle's. So
-/// only the next handle gets the list then.
+/// in flight. While an earlier handle's close hangs, the failed attempt can be that handle's. Then
+/// the present handle does not get the list.
 ///
 /// Besides the callers' threads, four threads run this code. The session thread opens and closes
 /// handles. The C client's completion thread delivers events and replies, and its I/O thread calls

@@ -160,7 +160,7 @@ class SerialListener : public std::enable_shared_from_this<SerialListener<Event,
     std::shared_ptr<Turn> turn;
     {
       const client::MutexLock guard(mutex_);
-      // A call without a Turn is one of finish(), which delivers the rest.
+      // If a call runs without a Turn, finish() makes it, and delivers the remaining events.
       const bool runs = running_on_ != std::thread::id();
       if (events_.empty() || has_turn_ || runs) return;
       turn = std::make_shared<Turn>(this->shared_from_this());

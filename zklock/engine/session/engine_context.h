@@ -165,7 +165,8 @@ class PathFacts {
 /// the engine" means: makes an EngineLock. REQUIRES for such members: the calling thread has none.
 class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
-  /// This many creates in flight keep the ensemble busy: it executes fewer in a round trip of 1 ms.
+  /// With 100 creates in flight the ensemble is never idle: it executes fewer than 100 within a
+  /// round trip of 1 ms.
   static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;      ///< first connection string; see HostsText

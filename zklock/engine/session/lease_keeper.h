@@ -22,7 +22,7 @@ using core::SessionId;
 
 class EngineContext;
 
-/// An event that the LeaseKeeper passes to the lock nodes that wait or are held.
+/// An event that the LeaseKeeper passes to its members.
 struct LeaseEvent {
   enum class Kind {
     session_ended,  ///< its znodes are deleted
@@ -41,7 +41,7 @@ struct LeaseEvent {
   std::uint64_t tick = 0;  ///< number of this tick
 };
 
-/// An object that the LeaseKeeper notifies: a lock node that waits or is held.
+/// An object that the LeaseKeeper notifies: a lock node, until it ends.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held.
 class LeaseObserver {
@@ -59,12 +59,12 @@ class LeaseObserver {
 
 /// Keeps the current session's lease. It sends two kinds of requests. A heartbeat is a quorum
 /// operation: its answer extends the lease. A sync is answered by the leader, and no server logs
-/// it. A sync extends no lease. But it is a packet of the session, and LeaseEvidence deducts the
-/// gap between two packets from the next extension. A slow answer to a heartbeat or a sync reveals
-/// a pause of the server or the leader. When the lease lapses, the keeper notifies its members: the
-/// lock nodes that wait or are held. A waiting contender needs no lease until it is first in the
-/// queue. If the lease is too short then, the contender checks its znode before the grant, and the
-/// answer extends the lease or begins one.
+/// it. A sync extends no lease. But a long gap between two packets of the session shortens the next
+/// extension (LeaseEvidence), and a sync is a packet. A slow answer to a heartbeat or a sync
+/// reveals a pause of the server or the leader. When the lease lapses, the keeper notifies its
+/// members: the lock nodes that have not ended. A waiting contender needs no lease until it is
+/// first in the queue. If the lease is too short then, the contender checks its znode before the
+/// grant, and the answer extends the lease or begins one.
 ///
 /// | event              | effect (T: the session timeout)                                       |
 /// |--------------------|-----------------------------------------------------------------------|
@@ -78,36 +78,36 @@ class LeaseObserver {
 /// | suspended          | no requests; the lease runs on to its end; the members are notified   |
 /// | ended              | the lease lapses; the members are notified                            |
 ///
-/// A request is due a certain time after the last request that the leader had to answer. The table
-/// below gives that time. Any other answered request of the session counts too, unless it is a
-/// read. The first row that applies decides:
+/// A request is due a certain time after the keeper's last request, or after another request that
+/// the leader or the quorum has answered. The table gives that time. The first row that applies
+/// decides:
 ///
 /// | when                                                                         | after       |
 /// |------------------------------------------------------------------------------|-------------|
 /// | less than T/3 of the lease is left, and it was needed recently (1)           | T/20        |
-/// | a lock node is held                                                          | T/10        |
+/// | a lock node is granted: held or idle                                         | T/10        |
 /// | in the last T, an answer took longer than T/24                               | T/10        |
 /// | otherwise                                                                    | 7T/24       |
 ///
 /// (1) In the last T/2 a hold began or on_lease_needed() was called. The end of the last hold
 /// resets this.
 ///
-/// The request is a heartbeat if less than 11T/24 of the lease are left and a lock node is held.
+/// The request is a heartbeat if less than 11T/24 of the lease are left and a lock node is granted.
 /// Otherwise it is a sync.
 ///
 /// Pings of the C client, after T/3 without a request, are no evidence: zklock does not learn when
-/// they are sent. A sync every 7T/24 keeps the gaps so short that the lease suffices for a grant;
-/// see lease_for_grant(). From the grant on, requests every T/20 extend it in time. That holds for
-/// round trips of up to T/16, even if they become that long only at the grant; see
-/// slow_network_test.cpp.
+/// they are sent. Syncs every 7T/24 keep the gaps short. So the answer to a contender's create or
+/// check makes the lease suffice for a grant; see lease_for_grant(). From the grant on, requests
+/// every T/20 extend it in time. That holds for round trips of up to T/16, even if they become that
+/// long only at the grant; see slow_network_test.cpp.
 ///
 /// Ticks come every T/20, and each sends what is due within T/40. While the interval is 7T/24, a
 /// tick comes only when a request is due, to wake no thread in between.
 ///
-/// The members are the lock nodes that wait or are held. Each event goes to them in the order of
-/// enlist(). There can be thousands, so after each kSlice of them the engine mutex is released for
-/// a moment. Events do not overtake each other. A member that is added meanwhile may get an event
-/// that began before.
+/// The members are the lock nodes that have not ended, including idle and abandoned ones. Each
+/// event goes to them in the order of enlist(). There can be thousands, so after each kSlice of
+/// them the engine mutex is released for a moment. Events do not overtake each other. A member that
+/// is added meanwhile may get an event that began before.
 ///
 /// Thread-safety: any thread may call is_connected(), connection(), session(), reason_of_lapse()
 /// and timeout(). stop() and the functions for the events of the coordinator enter the engine. When
@@ -131,7 +131,7 @@ class LeaseKeeper {
   void enlist(LeaseObserver& member) noexcept;
   /// Removes a member. Does nothing if it is not enlisted.
   void dismiss(LeaseObserver& member) noexcept;
-  /// Returns whether a lock node waits or is held.
+  /// Returns whether there is a member.
   bool is_used() const noexcept { return !members_.empty(); }
   /// Counts a held lock node until hold_ended(). Calls on_lease_needed().
   void hold_began();
@@ -147,8 +147,9 @@ class LeaseKeeper {
   void on_lease_needed(core::Duration wait = {});
   /// Returns whether the leader has answered a request that was sent at most T/2 ago.
   bool has_contact() const;
-  /// Returns when the first quorum operation of the current or last connection was sent. A request
-  /// sent at or after this time shows a state at least as new as the beginning of the connection.
+  /// Returns when the first quorum operation of the current or last connection was sent that got an
+  /// answer; Instant::max() until then. A request sent at or after this time shows a state at least
+  /// as new as the beginning of the connection.
   Instant up_to_date_since() const noexcept { return up_to_date_since_; }
 
   bool is_connected() const noexcept { return connected_.load(std::memory_order_relaxed); }
@@ -164,7 +165,7 @@ class LeaseKeeper {
   /// the shortest one is safe.
   core::Duration timeout() const noexcept { return core::Duration(timeout_.load()); }
 
-  /// Returns how much of the lease is left. Returns std::nullopt if no lock node is held.
+  /// Returns how much of the lease is left. Returns std::nullopt if no lock node is granted.
   std::optional<core::Duration> lease_remaining() const;
   /// Returns how many heartbeats and syncs got no answer.
   std::uint64_t heartbeat_failures() const noexcept { return heartbeat_failures_; }
@@ -218,7 +219,7 @@ class LeaseKeeper {
   std::optional<core::LeaseEvidence> evidence_;
   LeasePtr lease_;              ///< of the session; may have lapsed
   bool lease_was_low_ = false;  ///< at the quorum's last answer
-  int holds_ = 0;               ///< lock nodes that are held
+  int holds_ = 0;               ///< lock nodes that are granted
   /// T/2 after a hold began, or on_lease_needed(). Reset by the end of the last hold.
   Instant needed_until_{};
   /// The sending time of the last request that the leader had to answer: one of the keeper, or any

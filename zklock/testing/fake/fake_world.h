@@ -153,9 +153,9 @@ class FakeWorld final : public client::TestSeam {
   void settle_if_free(std::chrono::milliseconds limit);
   void advance(core::Duration duration, std::chrono::milliseconds limit);
   /// Settles, lets time pass until the next event, and settles again. If there is no event until
-  /// `end`, lets time pass until `end`, and returns false. If another thread has let time pass
-  /// since `seen`, but not until `end`, settles only once, and returns true: the caller must look
-  /// again. Sets `seen` to the time.
+  /// `end`, lets time pass until `end`, and returns false. Returns true after an event. If another
+  /// thread has let time pass since `seen`, to a time before `end`, only settles, and returns true.
+  /// After true, the caller must look again. Sets `seen` to the time.
   bool step(core::Instant& seen, core::Instant end, std::chrono::milliseconds limit);
 
  private:

@@ -59,8 +59,9 @@ enum class Relay {
 /// Both ends of a client's connection: its process and its server.
 ///
 /// Requests and replies move only when the driver calls. serve() delivers a request to the server.
-/// receive() delivers a reply, watch event or session event to the client. All calls to the client
-/// pass through one queue, except those of close() and the on_ended() of an overdue session.
+/// receive() delivers a reply, watch event or session event to the client. All callbacks to the
+/// client pass through one queue, with two exceptions. These are the callbacks of close(), and the
+/// on_ended() of a session that the client ends itself.
 ///
 /// | link     | last session event for the client          | submitted requests                   |
 /// |----------|--------------------------------------------|--------------------------------------|
@@ -70,14 +71,14 @@ enum class Relay {
 /// | up       | connected, queued or received              | held until it is received; then sent |
 /// | refused  | ended, queued: the session has expired     | held                                 |
 /// |          | ended, received: the credential is refused | answered auth_failed                 |
-/// | closed   | as in `up`; the next event is suspended    | as in `up`, but those sent are lost  |
+/// | closed   | as in `up`; the server's close comes next  | as in `up`, but those sent are lost  |
 ///
 /// After close(), the link is down, and submitted requests are answered `closed`.
 ///
 /// A client ends its session itself if no `connected` follows a `suspended` within the session
 /// timeout. The real coordinator does so, too. The session stays alive on the ensemble until its
-/// timeout there. Lingering requests can still be executed in it. The network is then down until
-/// reconnect().
+/// timeout there. Lingering requests can still be executed in it. After it has ended its session,
+/// the client has no link until reconnect().
 class SimCoordinator final : public client::Coordinator, private SimEnsemble::Server {
  public:
   SimCoordinator(SimClock& clock, SimEnsemble& ensemble, Process process, ClientOptions options);
@@ -180,10 +181,10 @@ class SimCoordinator final : public client::Coordinator, private SimEnsemble::Se
     Instant sent_at;
     TimerId timer{};          // while held; ends the wait
     bool unwatched = false;   // its watch has no receiver
-    bool follows = false;     // the count of the children after a create
-    bool last_level = false;  // a CreateParents: creates no ancestors
-    /// True for the exists that is sent after a refused GetAndWatch, in a second round trip, and
-    /// for a refused ExistsAndWatch.
+    bool follows = false;     // the Exists sent after its CreateContender
+    bool last_level = false;  // a CreateParents that creates only `path`
+    /// Set on the exists that replaces a refused GetAndWatch. Set on an ExistsAndWatch when its
+    /// reply shows that the READ permission is missing.
     bool unreadable = false;
   };
   struct Interest {
