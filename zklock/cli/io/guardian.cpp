@@ -2,8 +2,11 @@
 #include "zklock/cli/io/guardian.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 #include <utility>
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,6 +16,17 @@
 #include "zklock/cli/core/failure.h"
 
 namespace zklock::cli {
+
+GuardianMemory::GuardianMemory() {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Content), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw system_failure("mmap");
+  content_ = ::new (memory) Content;
+}
+
+GuardianMemory::~GuardianMemory() {
+  ::munmap(content_, sizeof(Content));
+}
 
 Guardian::Guardian(const GuardedCommand& command) : inherited_(children_of(::getpid())) {
   check_process_tree();
@@ -28,26 +42,28 @@ Guardian::Guardian(const GuardedCommand& command) : inherited_(children_of(::get
   if (pid_ < 0) throw system_failure("fork");
   if (pid_ == 0) {
     socket_.reset();
-    be_guardian(command, std::move(other), zklock, kill_limit_);
+    be_guardian(command, std::move(other), zklock, memory_);
   }
 }
 
 int Guardian::start(std::string_view variables, Instant bound, Duration session_timeout,
                     Duration grace) noexcept {
-  kill_limit_.set(EndPlan::kill_limit_of(bound, session_timeout));
-  return send_message(socket_.get(), Order{.kind = Order::Kind::start, .grace = grace}, variables);
+  if (variables.size() >= GuardianMemory::kMostVariables) return E2BIG;
+  *std::ranges::copy(variables, memory_.variables()).out = '\0';
+  memory_.set_limit(EndPlan::kill_limit_of(bound, session_timeout));
+  return send_message(socket_.get(), Order{.kind = Order::Kind::start, .grace = grace});
 }
 
 void Guardian::bound(Instant bound, Duration session_timeout) noexcept {
   const Instant limit = EndPlan::kill_limit_of(bound, session_timeout);
-  const bool is_earlier = limit < kill_limit_.get();
-  kill_limit_.set(limit);
+  const bool is_earlier = limit < memory_.limit();
+  memory_.set_limit(limit);
   // The guardian sleeps until the old limit, and reads a later one then.
   if (is_earlier) send({.kind = Order::Kind::wake});
 }
 
 std::optional<Notice> Guardian::next_notice() {
-  return at_end_ ? std::nullopt : receive_notice(socket_.get(), at_end_);
+  return at_end_ ? std::nullopt : receive_message<Notice>(socket_.get(), at_end_);
 }
 
 int Guardian::kill_descendants() const {

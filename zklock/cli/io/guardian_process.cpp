@@ -21,7 +21,7 @@
 
 #include "zklock/cli/core/end_plan.h"
 #include "zklock/cli/io/events.h"
-#include "zklock/cli/io/guardian_link.h"
+#include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/standard_streams.h"
 
 namespace zklock::cli {
@@ -38,12 +38,9 @@ constexpr milliseconds kLeftoverPause{100};
 /// The time from KILL to the report of a process that remains, and between two reports.
 constexpr milliseconds kBetweenReports{500};
 
-/// Sets the variables "NAME=value", each with a final NUL. The text becomes a part of the
-/// environment.
-void set_variables(std::string& text) {
-  for (std::size_t at = 0; at < text.size(); at += std::strlen(text.data() + at) + 1) {
-    ::putenv(text.data() + at);
-  }
+/// Sets the variables of the GuardianMemory. They become a part of the environment.
+void set_variables(char* text) {
+  for (; *text != '\0'; text += std::strlen(text) + 1) ::putenv(text);
 }
 
 /// Replaces the descriptors 0 and 1 of this process by /dev/null.
@@ -58,12 +55,12 @@ void replace_standard_input_and_output() noexcept {
 class GuardianProcess {
  public:
   GuardianProcess(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
-                  const SharedTime& kill_limit)
+                  const GuardianMemory& memory)
       : command_(command),
         socket_(std::move(socket)),
         zklock_(zklock),
         own_pid_(::getpid()),
-        kill_limit_(kill_limit),
+        memory_(memory),
         children_(signal_descriptor(signal_set({SIGCHLD}))) {}
 
   /// Runs until zklock needs the guardian no more. No process of the command is left then.
@@ -95,19 +92,18 @@ class GuardianProcess {
 
   void read_orders() {
     if (at_end_) return;
-    std::vector<ReceivedOrder> orders;
-    while (auto received = receive_order(socket_.get(), at_end_)) {
-      orders.push_back(std::move(*received));
+    std::vector<Order> orders;
+    while (const auto order = receive_message<Order>(socket_.get(), at_end_)) {
+      orders.push_back(*order);
     }
-    for (const ReceivedOrder& each : orders) obey(each);
+    for (const Order& each : orders) obey(each);
     if (at_end_ && plan_ && has_descendants_) plan_->on_end_requested(LeaseClock::now());
   }
 
-  void obey(const ReceivedOrder& received) {
-    const Order& order = received.order;
+  void obey(const Order& order) {
     switch (order.kind) {
       case Order::Kind::start:
-        if (!at_end_ && !has_descendants_) start(received);
+        if (!at_end_ && !has_descendants_) start(order.grace);
         break;
       case Order::Kind::wake: break;
       case Order::Kind::signal:
@@ -123,11 +119,11 @@ class GuardianProcess {
     }
   }
 
-  void start(const ReceivedOrder& received) {
-    plan_.emplace(received.order.grace);
+  void start(Duration grace) {
+    plan_.emplace(grace);
     kill_said_ = false;
     remaining_said_ = {};
-    plan_->on_kill_limit(kill_limit_.get());
+    plan_->on_kill_limit(memory_.limit());
     if (!plan_->may_start(LeaseClock::now())) {
       send({.kind = Notice::Kind::not_started, .number = kTooLate});
       return;
@@ -140,7 +136,7 @@ class GuardianProcess {
     UniqueFd read_end(ends[0]);
     const UniqueFd write_end(ends[1]);
     const pid_t pid = ::fork();
-    if (pid == 0) become_command(received.variables, write_end.get());
+    if (pid == 0) become_command(write_end.get());
     if (pid < 0) {
       send({.kind = Notice::Kind::not_started, .number = errno});
       return;
@@ -150,11 +146,11 @@ class GuardianProcess {
     exec_result_ = std::move(read_end);
   }
 
-  [[noreturn]] void become_command(std::string variables, int result_fd) {
+  [[noreturn]] void become_command(int result_fd) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != own_pid_) ::_exit(kNoExec);  // the guardian ended before the prctl
     ::setpgid(0, command_.in_own_group ? 0 : ::getpgid(zklock_));
-    set_variables(variables);
+    set_variables(memory_.variables());
     std::vector<std::string> texts = command_.arguments;
     std::vector<char*> arguments;
     for (std::string& text : texts) arguments.push_back(text.data());
@@ -162,7 +158,7 @@ class GuardianProcess {
     if (command_.ignores_children) ::signal(SIGCHLD, SIG_IGN);
     int error = kTooLate;
     // The fork, and the preparation, may have taken long.
-    plan_->on_kill_limit(kill_limit_.get());
+    plan_->on_kill_limit(memory_.limit());
     if (plan_->may_start(LeaseClock::now())) {
       ::sigprocmask(SIG_SETMASK, &command_.signal_mask, nullptr);
       // A script without "#!" runs by /bin/sh, as under nice and timeout. The program has a slash,
@@ -227,7 +223,7 @@ class GuardianProcess {
 
   void step(Instant now) {
     if (!has_descendants_ || !plan_) return;
-    plan_->on_kill_limit(kill_limit_.get());
+    plan_->on_kill_limit(memory_.limit());
     const EndPlan::Step step = plan_->step(now);
     if (step == EndPlan::Step::none) return;
     const bool kills = step == EndPlan::Step::kill;
@@ -273,7 +269,7 @@ class GuardianProcess {
   UniqueFd socket_;
   const pid_t zklock_;
   const pid_t own_pid_;
-  const SharedTime& kill_limit_;
+  const GuardianMemory& memory_;
   UniqueFd children_;     ///< signalfd for SIGCHLD
   UniqueFd exec_result_;  ///< while exec has not ended
   Waiter waiter_;
@@ -305,7 +301,7 @@ Notice remaining_notice(const Descendants& found, Instant now) {
 }
 
 void be_guardian(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
-                 const SharedTime& kill_limit) noexcept {
+                 const GuardianMemory& memory) noexcept {
   sigset_t all;
   sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -313,7 +309,7 @@ void be_guardian(const GuardedCommand& command, UniqueFd socket, pid_t zklock,
   // Not "zklock...": `pkill zklock` must not end both processes at one moment.
   ::prctl(PR_SET_NAME, "lock-guardian");
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  GuardianProcess(command, std::move(socket), zklock, kill_limit).run();
+  GuardianProcess(command, std::move(socket), zklock, memory).run();
   ::_exit(0);
 }
 
