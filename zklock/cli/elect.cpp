@@ -82,7 +82,7 @@ int elect(const ElectOptions& options) {
   const auto probes = make_probes(session.client(), options);
   RepeatPlan plan;
   while (true) {
-    const RunFacts& facts =
+    const RunFacts facts =
         session.run(make_candidacy(session.client(), options.run.path, options.run.lock.note,
                                    [&](const Leadership& leadership) {
                                      if (probes) probes->on_leading(leadership);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/run.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -14,6 +12,7 @@
 #include "zklock/cli/command_support.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/standard_streams.h"
+#include "zklock/cli/run_session.h"
 
 namespace zklock::cli {
 
@@ -32,37 +31,39 @@ constexpr seconds kBetweenLines{10};
 
 }  // namespace
 
-Run::Run(const RunOptions& options, RunParts parts, LockFunction acquire)
-    : options_(options),
-      parts_(std::move(parts)),
+Run::Run(RunSession& session, LockFunction acquire, std::function<void(RunState)> on_state)
+    : options_(session.options_),
+      session_(session),
+      on_state_(std::move(on_state)),
       acquire_(std::move(acquire)),
-      facts_{.options = options} {
+      facts_{.options = options_} {
   facts_.queued_at = LeaseClock::now();
   Duration limit = kConnectionTimeout;
-  if (options.wait) limit = std::clamp<Duration>(*options.wait, kShortestConnect, limit);
+  if (options_.wait) limit = std::clamp<Duration>(*options_.wait, kShortestConnect, limit);
   connect_until_ = facts_.queued_at + limit;
 }
 
-int Run::go() noexcept {
+RunFacts Run::go() noexcept {
   while (true) {
     turn();
     if (fsm_.state() == RunState::ended) {
       facts_.exit_code = fsm_.exit_code();
-      return facts_.exit_code;
+      return facts_;
     }
-    waiter_.wait({parts_.guardian.fd(), parts_.signals.fd(), tasks_->fd()}, next_turn());
+    session_.waiter_.wait({session_.guardian_.fd(), session_.signals_.fd(), tasks_->fd()},
+                          next_turn());
   }
 }
 
 void Run::turn() {
-  while (const auto notice = parts_.guardian.next_notice()) on_notice(*notice);
-  if (parts_.guardian.has_ended()) {
+  while (const auto notice = session_.guardian_.next_notice()) on_notice(*notice);
+  if (session_.guardian_.has_ended()) {
     if (fsm_.state() == RunState::queued || fsm_.state() == RunState::holding) {
       say("zklock's process lock-guardian was killed, so the command is not started");
     }
     carry_out(fsm_.on_guardian_ended());
   }
-  while (const auto signal = parts_.signals.next()) on_signal(*signal);
+  while (const auto signal = session_.signals_.next()) on_signal(*signal);
   for (const TaskQueue::Task& task : tasks_->take()) task();
   if (!acquires_ && fsm_.state() == RunState::queued) connect();
   const Instant now = LeaseClock::now();
@@ -85,7 +86,7 @@ Instant Run::next_turn() const {
 
 void Run::carry_out(const RunEffects& effects) {
   for (const RunEffect& effect : effects) carry_out(effect);
-  if (parts_.on_state) parts_.on_state(fsm_.state());
+  if (on_state_) on_state_(fsm_.state());
 }
 
 void Run::carry_out(const RunEffect& effect) {
@@ -96,14 +97,14 @@ void Run::carry_out(const RunEffect& effect) {
       if (!acquires_) carry_out(fsm_.on_not_granted(ExitCode::kInternal));
       return;
     case Kind::start: return start();
-    case Kind::signal: return parts_.guardian.signal(effect.signal);
+    case Kind::signal: return session_.guardian_.signal(effect.signal);
     case Kind::end:
-      parts_.guardian.request_end();
+      session_.guardian_.request_end();
       return plan_->on_end_requested(LeaseClock::now());
     case Kind::kill:
-      parts_.guardian.request_kill();
+      session_.guardian_.request_kill();
       return plan_->on_kill_requested(LeaseClock::now());
-    case Kind::kill_guardian: return parts_.guardian.kill_guardian();
+    case Kind::kill_guardian: return session_.guardian_.kill_guardian();
     case Kind::release: return release();
   }
 }
@@ -121,18 +122,18 @@ void Run::look_at_withdrawal(Instant now) {
 
 void Run::connect() {
   try {
-    if (parts_.client.wait_until_connected(Deadline::passed())) return acquire();
+    if (session_.client_.wait_until_connected(Deadline::passed())) return acquire();
     if (LeaseClock::now() < connect_until_) return;
     fail({ExitCode::kUnavailable, "no server answered within " +
                                       text_of(connect_until_ - facts_.queued_at) +
-                                      connection_problem(parts_.client)});
+                                      connection_problem(session_.client_)});
   } catch (const std::exception&) {
     fail(failure_of(std::current_exception()));
   }
 }
 
 std::string Run::check_timeout() {
-  timeout_ = parts_.client.session_timeout();
+  timeout_ = session_.client_.session_timeout();
   facts_.session_timeout = timeout_;
   facts_.lead = EndPlan::lead_of(timeout_);
   facts_.grace = timeout_ / 8;
@@ -211,7 +212,7 @@ void Run::start() {
       "ZKLOCK_PATH=" + options_.path + '\0' + "ZKLOCK_TOKEN=" + facts_.token + '\0' +
       "ZKLOCK_NODE=" + facts_.node + '\0' + "ZKLOCK_HELD=" + options_.held + '\0';
   facts_.started_at = std::chrono::system_clock::now();
-  const int error = parts_.guardian.start(variables, *facts_.bound, timeout_, facts_.grace);
+  const int error = session_.guardian_.start(variables, *facts_.bound, timeout_, facts_.grace);
   if (error != 0 && error != EPIPE) on_not_started(error);
 }
 
@@ -279,12 +280,12 @@ void Run::say_about_to_be_lost() {
 
 void Run::on_signal(const ReceivedSignal& signal) {
   const bool is_hangup = signal.number == SIGHUP;
-  if (is_hangup && parts_.ignores_hangup && !fsm_.has_processes()) return;
+  if (is_hangup && session_.ignores_hangup() && !fsm_.has_processes()) return;
   // A service that ends can get HUP, too. That does not cancel the end.
   if (ends_wait(signal.number) && !(is_hangup && facts_.ending_signal)) {
     facts_.ending_signal = signal.number;
   }
-  if (parts_.shares_terminal && signal.from_terminal && has_received(signal.number)) return;
+  if (session_.terminal_.exists() && signal.from_terminal && has_received(signal.number)) return;
   carry_out(fsm_.on_signal(signal.number));
 }
 
@@ -315,12 +316,12 @@ void Run::look_at_hold(Instant now) {
     }
     return;
   }
-  const Duration timeout = parts_.client.session_timeout();
+  const Duration timeout = session_.client_.session_timeout();
   if (bound != facts_.bound || timeout != timeout_) {
     timeout_ = timeout;
     facts_.bound = bound;
     plan_->on_bound(bound, timeout);
-    if (fsm_.has_processes()) parts_.guardian.bound(bound, timeout);
+    if (fsm_.has_processes()) session_.guardian_.bound(bound, timeout);
   }
   if (fsm_.state() != RunState::holding) return;
   Duration needed = plan_->needed_at_start(timeout);
@@ -344,15 +345,15 @@ void Run::step_plan(Instant now) {
   carry_out(fsm_.on_step());
   if (fsm_.state() == RunState::orphaned) return;
   // The guardian kills, too. This is for a guardian that was stopped.
-  (void)parts_.guardian.kill_descendants();
+  (void)session_.guardian_.kill_descendants();
   if (now - std::max(plan_->last_step_due(), notice_at_) > kLongestSilence)
     carry_out(fsm_.on_overdue());
 }
 
 void Run::sweep(Instant now) {
-  if (!parts_.guardian.sweep_orphans()) {
+  if (!session_.guardian_.sweep_orphans()) {
     if (now > plan_->last_step_due() + kLongestSilence)
-      on_remaining(parts_.guardian.remaining_orphan());
+      on_remaining(session_.guardian_.remaining_orphan());
     return;
   }
   facts_.swept_at = now;
@@ -375,7 +376,7 @@ void Run::release() {
   on_loss_.reset();
   on_request_.reset();
   hold_.release();
-  if (!is_settled(parts_.client, kReleaseTimeout) && was_valid) {
+  if (!is_settled(session_.client_, kReleaseTimeout) && was_valid) {
     say(unconfirmed_text(timeout_));
   }
   carry_out(fsm_.on_released());

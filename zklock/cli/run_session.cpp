@@ -42,8 +42,8 @@ GuardedCommand guarded_command(const RunOptions& options, const SignalReader& si
 
 int run_with(const RunOptions& options) {
   RunSession session(options, false);
-  const RunFacts& facts = session.run(make_contender(session.client(), options.path, options.lock));
-  return session.end(facts.exit_code);
+  return session.end(
+      session.run(make_contender(session.client(), options.path, options.lock)).exit_code);
 }
 
 }  // namespace
@@ -55,25 +55,20 @@ RunSession::RunSession(const RunOptions& options, bool is_repeated)
       guardian_(guarded_command(options, signals_, terminal_.exists(), is_repeated)),
       client_(run_client_options(options)) {}
 
-const RunFacts& RunSession::run(LockFunction acquire, std::function<void(RunState)> on_state) {
+RunFacts RunSession::run(LockFunction acquire, std::function<void(RunState)> on_state) {
   while (guardian_.next_notice()) {  // about an earlier command
   }
-  run_.reset();
-  run_ = std::make_unique<Run>(options_,
-                               RunParts{client_, guardian_, signals_, terminal_.exists(),
-                                        ignores_hangup(), std::move(on_state)},
-                               std::move(acquire));
-  (void)run_->go();
-  if (was_killed(run_->facts())) terminal_.restore();
-  if (report_ && (run_->facts().granted_at || !has_report_)) {
+  RunFacts facts = Run(*this, std::move(acquire), std::move(on_state)).go();
+  if (was_killed(facts)) terminal_.restore();
+  if (report_ && (facts.granted_at || !has_report_)) {
     has_report_ = true;
     try {
-      report_->write(report_text(run_->facts()));
+      report_->write(report_text(facts));
     } catch (const Failure& failure) {
       write_line(std::string("zklock: ") + failure.what());
     }
   }
-  return run_->facts();
+  return facts;
 }
 
 std::optional<int> RunSession::pause(Duration time) {
