@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes a page as a C++ source: cmake -DINPUT=page.html -DOUTPUT=page.cpp -P embed.cmake
+# Writes the page as a C++ source: cmake -DFOLDER=page -DOUTPUT=page.cpp -P embed.cmake
 #
-# A line @NAME@ of the page is replaced by the file of this name in its folder.
-file(READ ${INPUT} text)
-get_filename_component(folder ${INPUT} DIRECTORY)
-file(GLOB parts RELATIVE ${folder} ${folder}/*.css ${folder}/*.js)
-foreach(part IN LISTS parts)
-  file(READ ${folder}/${part} content)
-  string(REPLACE "@${part}@\n" "${content}" text "${text}")
+# A line @NAME@ of page.js is replaced by the script of this name in the folder.
+file(READ ${FOLDER}/page.html kPage)
+file(READ ${FOLDER}/page.css kStyle)
+file(READ ${FOLDER}/page.js kScript)
+file(GLOB scripts RELATIVE ${FOLDER} ${FOLDER}/*.js)
+foreach(script IN LISTS scripts)
+  file(READ ${FOLDER}/${script} content)
+  string(REPLACE "@${script}@\n" "${content}" kScript "${kScript}")
 endforeach()
-string(FIND "${text}" ")zklock_page\"" at)
-if(NOT at EQUAL -1)
-  message(FATAL_ERROR "${INPUT} contains the end mark of a raw string")
-endif()
-file(WRITE ${OUTPUT} "#include <string_view>
-
-namespace zklock::cli {
-extern const std::string_view kPage = R\"zklock_page(")
-file(APPEND ${OUTPUT} "${text}")
-file(APPEND ${OUTPUT} ")zklock_page\";
-}  // namespace zklock::cli
-")
+file(WRITE ${OUTPUT} "#include <string_view>\n\nnamespace zklock::cli {\n")
+foreach(constant IN ITEMS kPage kScript kStyle)
+  string(FIND "${${constant}}" ")zklock_page\"" at)
+  if(NOT at EQUAL -1)
+    message(FATAL_ERROR "${constant} contains the end mark of a raw string")
+  endif()
+  file(APPEND ${OUTPUT} "extern const std::string_view ${constant} = R\"zklock_page(")
+  file(APPEND ${OUTPUT} "${${constant}}")
+  file(APPEND ${OUTPUT} ")zklock_page\";\n")
+endforeach()
+file(APPEND ${OUTPUT} "}  // namespace zklock::cli\n")

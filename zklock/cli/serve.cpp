@@ -5,18 +5,14 @@
 #include <csignal>
 #include <cstddef>
 #include <functional>
-#include <iomanip>
 #include <memory>
 #include <mutex>
-#include <random>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <boost/algorithm/string/replace.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -42,8 +38,8 @@
 
 namespace zklock::cli {
 
-/// The text of page/page.html with its parts, from embed.cmake.
-extern const std::string_view kPage;
+// The files of the folder `page`, from embed.cmake. The script is page.js with its parts.
+extern const std::string_view kPage, kScript, kStyle;
 
 namespace {
 
@@ -68,20 +64,13 @@ struct ServeOptions {
   HistoryBounds history = {};
 };
 
-/// Returns 128 random bits as hexadecimal digits.
-std::string random_text() {
-  std::random_device source;
-  std::ostringstream text;
-  text << std::hex << std::setfill('0');
-  for (int i = 0; i < 4; ++i) text << std::setw(8) << source();
-  return text.str();
-}
-
 /// The answers of `serve`, from the newest snapshot.
 ///
 /// | path         | answer                                                                      |
 /// |--------------|-----------------------------------------------------------------------------|
-/// | /            | the page. Its policy permits only its own script and style, by a nonce      |
+/// | /            | the page. Its policy permits only the next two as script and style          |
+/// | /page.js     | its script                                                                  |
+/// | /page.css    | its style                                                                   |
 /// | /events      | LiveFeed                                                                    |
 /// | /api/locks   | JSON, zklock.locks/1; with a query zklock.found/1                           |
 /// | /api/history | JSON, zklock.history/1                                                      |
@@ -91,23 +80,27 @@ std::string random_text() {
 ///
 /// Both APIs answer 400 if the query is malformed, and 503 before the end of the first pass.
 /// /api/history answers 404 for a path that no pass covers.
-/// Thread-safety: one thread, that of the HTTP server, except data_of().
+/// Thread-safety: one thread, that of the HTTP server, except texts_of().
 class LiveSite {
  public:
   LiveSite(const ServeOptions& options, std::function<bool()> is_connected)
       : root_(options.root),
         interval_(std::chrono::duration_cast<milliseconds>(options.interval)),
-        held_over_(std::chrono::duration_cast<milliseconds>(options.held_over)),
-        waited_over_(std::chrono::duration_cast<milliseconds>(options.waited_over)),
         is_connected_(std::move(is_connected)),
         feed_(options.root, ZKLOCK_VERSION_STRING),
-        history_(options.history) {}
+        history_(options.history) {
+    beat_.interval = interval_;
+    beat_.held_over = std::chrono::duration_cast<milliseconds>(options.held_over);
+    beat_.waited_over = std::chrono::duration_cast<milliseconds>(options.waited_over);
+  }
 
   LiveSite(const LiveSite&) = delete;
   LiveSite& operator=(const LiveSite&) = delete;
 
   HttpAnswer answer(std::string_view path, std::string_view query, WallTime now) {
     if (path == "/") return page();
+    if (path == "/page.js") return part("text/javascript", kScript);
+    if (path == "/page.css") return part("text/css", kStyle);
     if (path == "/events") {
       const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
       return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
@@ -121,70 +114,61 @@ class LiveSite {
       }
     }
     if (path == "/metrics") {
-      return {.content_type = std::string(kMetricsContentType),
-              .body = shared(
-                  observed_metrics(data_.snapshot.get(), metric_paths_, is_connected_(), now))};
+      return {
+          .content_type = std::string(kMetricsContentType),
+          .body = shared(observed_metrics(snapshot_.get(), metric_paths_, is_connected_(), now))};
     }
     if (path == "/healthz") return health(now);
     return text_answer(404, "no such page");
   }
 
-  /// A snapshot with its texts.
-  struct Data {
-    std::shared_ptr<const Snapshot> snapshot;
-    LiveFeed::TextsPtr texts;
-  };
-  /// Adds a snapshot to the history. The thread that made the snapshot calls it, because that takes
-  /// long.
-  Data data_of(std::shared_ptr<const Snapshot> snapshot) {
-    Data data;
+  /// Adds a snapshot to the history, and returns its texts. The thread that made the snapshot calls
+  /// it, because that takes long.
+  LiveFeed::TextsPtr texts_of(const Snapshot& snapshot) {
     {
       const std::lock_guard guard(history_mutex_);
-      history_.on_snapshot(*snapshot, snapshot->late_after(interval_));
+      history_.on_snapshot(snapshot, snapshot.late_after(interval_));
     }
-    data.texts = LiveFeed::texts_of(*snapshot, history_);  // no other thread changes the history
-    data.snapshot = std::move(snapshot);
-    return data;
+    return LiveFeed::texts_of(snapshot, history_);  // no other thread changes the history
   }
 
-  /// Begins a beat, so that the sums of the page fit its locks.
-  void on_data(Data data, WallTime now) {
-    data_ = std::move(data);
+  /// `texts`: of this snapshot. Begins a beat, so that the sums of the page fit its locks.
+  void on_snapshot(std::shared_ptr<const Snapshot> snapshot, LiveFeed::TextsPtr texts,
+                   WallTime now) {
+    snapshot_ = std::move(snapshot);
     all_locks_.reset();
-    metric_paths_ = metric_paths(*data_.snapshot, metric_paths_);
-    error_.clear();
-    feed_.on_snapshot(data_.texts);
+    metric_paths_ = metric_paths(*snapshot_, metric_paths_);
+    beat_.error.clear();
+    feed_.on_snapshot(std::move(texts));
     on_beat(now);
   }
 
   /// The last pass failed.
-  void on_error(std::string error) { error_ = std::move(error); }
+  void on_error(std::string error) { beat_.error = std::move(error); }
 
   /// Begins a beat of the event streams.
   void on_beat(WallTime now) {
-    feed_.on_beat({.now = now,
-                   .interval = interval_,
-                   .held_over = held_over_,
-                   .waited_over = waited_over_,
-                   .connected = is_connected_(),
-                   .error = error_});
+    beat_.now = now;
+    beat_.connected = is_connected_();
+    feed_.on_beat(beat_);
   }
 
  private:
-  HttpAnswer page() const {
-    const std::string nonce = random_text();
-    const std::string from_nonce = "'nonce-" + nonce + "'; ";
-    return {.content_type = "text/html; charset=utf-8",
-            .body = shared(boost::replace_all_copy(std::string(kPage), "@NONCE@", nonce)),
-            .content_security_policy = "default-src 'none'; script-src " + from_nonce +
-                                       "style-src " + from_nonce +
-                                       "connect-src 'self'; img-src data:; base-uri 'none'; "
-                                       "form-action 'none'; frame-ancestors 'none'"};
+  static HttpAnswer part(const std::string& type, std::string_view text) {
+    return {.content_type = type + "; charset=utf-8", .body = shared(std::string(text))};
+  }
+
+  static HttpAnswer page() {
+    HttpAnswer answer = part("text/html", kPage);
+    answer.content_security_policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    return answer;
   }
 
   HttpAnswer locks(const LockQuery& query, bool is_all) {
-    if (!data_.snapshot) return text_answer(503, kNoPass);
-    const Snapshot& snapshot = *data_.snapshot;
+    if (!snapshot_) return text_answer(503, kNoPass);
+    const Snapshot& snapshot = *snapshot_;
     if (is_all) {
       if (!all_locks_) all_locks_ = shared(json::locks(snapshot) + "\n");
       return json_answer(all_locks_);
@@ -195,7 +179,7 @@ class LiveSite {
 
   HttpAnswer history(const std::string& path) {
     if (!is_below(root_, path)) return text_answer(404, "not below the root of this page");
-    if (!data_.snapshot) return text_answer(503, kNoPass);
+    if (!snapshot_) return text_answer(503, kNoPass);
     const std::lock_guard guard(history_mutex_);
     return json_answer(shared(json::history(root_, path, history_) + "\n"));
   }
@@ -206,10 +190,10 @@ class LiveSite {
 
   HttpAnswer health(WallTime now) const {
     if (!is_connected_()) return text_answer(503, "no connection to ZooKeeper");
-    if (!error_.empty()) return text_answer(503, "the last pass failed: " + error_);
-    if (!data_.snapshot) return text_answer(503, kNoPass);
-    const auto data_age = age(data_.snapshot->as_of, now);
-    if (data_age > data_.snapshot->late_after(interval_)) {
+    if (!beat_.error.empty()) return text_answer(503, "the last pass failed: " + beat_.error);
+    if (!snapshot_) return text_answer(503, kNoPass);
+    const auto data_age = age(snapshot_->as_of, now);
+    if (data_age > snapshot_->late_after(interval_)) {
       return text_answer(503, "the last pass began " + text_of(data_age) + " ago");
     }
     return text_answer(200, "ok");
@@ -217,15 +201,13 @@ class LiveSite {
 
   const std::string root_;
   const milliseconds interval_;
-  const milliseconds held_over_;
-  const milliseconds waited_over_;
   const std::function<bool()> is_connected_;
   LiveFeed feed_;
   MetricPaths metric_paths_;
-  Data data_;             ///< of the last pass; empty before its end
-  SharedText all_locks_;  ///< /api/locks for data_; null: not requested yet
-  std::string error_;
-  std::mutex history_mutex_;  ///< guards changes of history_, and answers
+  std::shared_ptr<const Snapshot> snapshot_;  ///< of the last pass; null before its end
+  SharedText all_locks_;                      ///< /api/locks for it; null: not requested yet
+  json::Beat beat_;                           ///< with the error of the last pass
+  std::mutex history_mutex_;                  ///< guards changes of history_, and answers
   LockHistory history_;
 };
 
@@ -239,26 +221,6 @@ Duration parse_interval(const std::string& text) {
   if (interval >= kShortestInterval && interval <= kLongestInterval) return interval;
   refuse("--interval must be from 100ms to 1d");
 }
-
-/// Calls `beat` now and every two seconds.
-class BeatTimer {
- public:
-  BeatTimer(asio::io_context& io, std::function<void()> beat) : timer_(io), beat_(std::move(beat)) {
-    run();
-  }
-
- private:
-  void run() {
-    beat_();
-    timer_.expires_after(kBeatInterval);
-    timer_.async_wait([this](const boost::system::error_code& error) {
-      if (!error) run();
-    });
-  }
-
-  asio::steady_timer timer_;
-  const std::function<void()> beat_;
-};
 
 void announce(const HttpServer& server) {
   const auto endpoint = server.endpoint();
@@ -283,10 +245,16 @@ int serve(const Settings& settings, const ServeOptions& options) {
         return site.answer(path, query, now());
       },
       options.allowed_hosts);
-  BeatTimer beats(io, [&] {
+  asio::steady_timer timer(io);
+  const std::function<void()> beat = [&] {
     site.on_beat(now());
     server.wake_streams();
-  });
+    timer.expires_after(kBeatInterval);
+    timer.async_wait([&](const boost::system::error_code& error) {
+      if (!error) beat();
+    });
+  };
+  beat();
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
   SurveyOptions limits;
@@ -295,8 +263,8 @@ int serve(const Settings& settings, const ServeOptions& options) {
   SurveyThread passes(
       client, {options.root, limits, interval},
       [&](std::shared_ptr<const Snapshot> snapshot) {
-        asio::post(io, [&, data = site.data_of(std::move(snapshot))] {
-          site.on_data(data, now());
+        asio::post(io, [&, snapshot, texts = site.texts_of(*snapshot)] {
+          site.on_snapshot(snapshot, texts, now());
           server.wake_streams();
         });
       },
