@@ -46,15 +46,12 @@ class Page {
     EXPECT_TRUE(text.ends_with("\n\n"));
     std::string name = text.substr(name_at, data_at - name_at);
     const Json data = Json::parse(text.substr(data_at + 7));
-    if (name == "locks" && data["first"] == true) locks_.clear();
-    if (name == "locks" || name == "change") {
+    if (name == "change") {
       for (const Json& lock : data["locks"]) {
         Json& known = locks_[lock["path"].get<std::string>()];
-        EXPECT_TRUE(known != lock || name == "locks") << "nothing changed";
+        EXPECT_NE(known, lock) << "nothing changed";
         known = lock;
       }
-    }
-    if (name == "change") {
       for (const Json& path : data["removed"]) EXPECT_EQ(locks_.erase(path.get<std::string>()), 1U);
     }
     if (name == "beat") beat_ = data;
@@ -81,7 +78,7 @@ TEST(LiveFeed, NewStream_GetsAllLocks) {
   feed.on_beat(beat_at(kNow));
   show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b")}));
   Page page(feed);
-  EXPECT_EQ(page.read(), (Names{"hello", "locks", "beat"}));
+  EXPECT_EQ(page.read(), (Names{"hello", "change", "beat"}));
   EXPECT_EQ(page.locks().size(), 2U);
   EXPECT_EQ(page.beat()["locks"], 2);
   EXPECT_EQ(page.read(), Names{});
@@ -94,8 +91,8 @@ TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
   feed.on_beat(beat_at(kNow));
   EXPECT_EQ(page.read(), Names{"beat"});
   EXPECT_EQ(page.beat()["as_of_ms"], nullptr);
-  show(feed, snapshot_of({}));
-  EXPECT_EQ(page.read(), Names{"locks"});
+  show(feed, snapshot_of({busy_lock("/a")}));
+  EXPECT_EQ(page.read(), Names{"change"});
 }
 
 TEST(LiveFeed, Change_HasTheDifferenceOnly) {
@@ -215,7 +212,7 @@ TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   show(feed, snapshot_of(locks));
   Page page(feed);
   EXPECT_EQ(page.read_one(), "hello");
-  EXPECT_EQ(page.read_one(), "locks");
+  EXPECT_EQ(page.read_one(), "change");
   locks.erase(locks.begin(), locks.begin() + 100);  // sent already
   show(feed, snapshot_of(locks));
   locks.push_back(busy_lock("/9"));
@@ -225,12 +222,17 @@ TEST(LiveFeed, SlowStream_SkipsSnapshots) {
   for (const auto& lock : locks) EXPECT_TRUE(page.locks().contains(lock.path)) << lock.path;
 }
 
+/// Returns free locks from /10000 on.
+std::vector<SurveyedLock> free_locks(std::size_t count) {
+  std::vector<SurveyedLock> locks;
+  for (std::size_t i = 0; i < count; ++i)
+    locks.push_back(lock_at("/" + std::to_string(10'000 + i)));
+  return locks;
+}
+
 TEST(LiveFeed, TooManyLocks_ImportantAreShown) {
   LiveFeed feed("/", "1.0");
-  std::vector<SurveyedLock> locks;
-  for (std::size_t i = 0; i < LiveFeed::kMostLocks + 5; ++i) {
-    locks.push_back(lock_at("/" + std::to_string(10'000 + i)));
-  }
+  auto locks = free_locks(LiveFeed::kMostLocks + 5);
   locks.push_back(busy_lock("/z"));
   locks.back().state.waiting = 7;
   show(feed, snapshot_of(locks));
@@ -244,8 +246,8 @@ TEST(LiveFeed, TooManyLocks_ImportantAreShown) {
 
 TEST(LiveFeed, Beat_HasTheSumsOfAllLocks) {
   LiveFeed feed("/", "1.0");
-  auto locks = std::vector(LiveFeed::kMostLocks, lock_at("/a"));
-  for (std::size_t i = 0; i < 10; ++i) locks.push_back(busy_lock("/b"));
+  auto locks = free_locks(LiveFeed::kMostLocks);
+  for (int i = 0; i < 10; ++i) locks.push_back(busy_lock("/b" + std::to_string(i)));
   locks.back().state.waiting = 7;
   Snapshot snapshot = snapshot_of(std::move(locks));
   snapshot.cycles = {{.steps = {}, .is_certain = true}, {}, {}};

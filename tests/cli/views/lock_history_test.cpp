@@ -206,7 +206,7 @@ TEST(LockHistory, PageGetsThePast_AndFreeLocks) {
   series.show({lock_of({2}, 0, "/b")});
   const auto texts = LiveFeed::texts_of(snapshot_of({lock_of({2}, 0, "/b")}), series.history);
   ASSERT_EQ(texts->locks.size(), 2U);
-  EXPECT_EQ(texts->pass.shown, 1U);
+  EXPECT_EQ(Json::parse(texts->pass)["shown"], 1);
   const Json free = Json::parse(texts->locks[0].json);
   EXPECT_EQ(free["path"], "/a");
   EXPECT_EQ(free["holding"], 0);

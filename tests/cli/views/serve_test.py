@@ -36,17 +36,24 @@ class Events:
         while self.lines.readline() != "\n":
             pass
 
-    def next(self, name):
-        """Returns the data of the next event of this name."""
-        found = None
+    def event(self):
+        """Returns the name and the data of the next event."""
+        name = None
         while True:
             line = self.lines.readline()
             if not line:
                 raise AssertionError("the stream has ended")
             if line.startswith("event: "):
-                found = line[7:].strip()
-            elif line.startswith("data: ") and found == name:
-                return json.loads(line[6:])
+                name = line[7:].strip()
+            elif line.startswith("data: "):
+                return name, json.loads(line[6:])
+
+    def next(self, name):
+        """Returns the data of the next event of this name."""
+        while True:
+            found, data = self.event()
+            if found == name:
+                return data
 
     def close(self):
         self.lines.close()
@@ -118,7 +125,7 @@ class ServeTest(unittest.TestCase):
         wait(lambda: "/a" in self.serve.locks())
         events = Events(self.serve.port)
         try:
-            self.assertEqual([lock["path"] for lock in events.next("locks")["locks"]], ["/a"])
+            self.assertEqual([lock["path"] for lock in events.next("change")["locks"]], ["/a"])
             node = self.tree.contender("/b")
             self.assertEqual([lock["path"] for lock in events.next("change")["locks"]], ["/b"])
             self.tree.delete(node)
@@ -199,7 +206,7 @@ class ServeTest(unittest.TestCase):
         alone = requests_of_ten_passes()
         streams = [Events(self.serve.port) for _ in range(20)]
         for stream in streams:
-            stream.next("locks")
+            stream.next("change")
         crowded = requests_of_ten_passes()
         for stream in streams:
             stream.close()
@@ -292,12 +299,11 @@ class ManyLocksTest(unittest.TestCase):
     def test_stream_has_the_important_locks_and_all_sums(self):
         events = Events(self.serve.port)
         try:
-            paths, is_last = set(), False
-            while not is_last:
-                piece = events.next("locks")
-                paths.update(lock["path"] for lock in piece["locks"])
-                is_last = piece["last"]
-            beat = events.next("beat")
+            paths = set()
+            name, beat = events.event()
+            while name != "beat":
+                paths.update(lock["path"] for lock in beat.get("locks", []))
+                name, beat = events.event()
         finally:
             events.close()
         self.assertEqual(len(paths), serve_kit.STREAMED)

@@ -262,31 +262,36 @@ std::string hello(std::string_view root, std::string_view version) {
   return dumped({{"schema", "zklock.live/1"}, {"root", root}, {"version", version}});
 }
 
-std::string beat(const Beat& beat, const Pass& pass) {
+std::string pass(const Snapshot& snapshot, std::size_t shown, const LockHistory& history) {
+  const SurveyTotals totals = totals_of(snapshot);
+  Json fields{{"as_of_ms", ms(snapshot.as_of)},
+              {"pass_ms", snapshot.duration.count()},
+              {"locks", totals.locks},
+              {"held", totals.held},
+              {"waiting", totals.waiting},
+              {"deadlocks", totals.certain_cycles},
+              {"possible_deadlocks", totals.possible_cycles},
+              {"shown", shown},
+              {"unreadable", snapshot.unread()},
+              {"history",
+               {{"since_ms", ms(history.since())},
+                {"gaps_ms", gaps_of(history)},
+                {"most", history.bounds().spans},
+                {"most_of_lock", history.bounds().spans_of_lock}}}};
+  if (snapshot.as_of == WallTime()) fields["as_of_ms"] = fields["history"] = nullptr;
+  return dumped(fields);
+}
+
+std::string beat(const Beat& beat, std::string_view pass) {
   std::string text = dumped({{"now_ms", ms(beat.now)},
-                             {"as_of_ms", pass.as_of == WallTime() ? Json() : Json(ms(pass.as_of))},
-                             {"pass_ms", pass.duration.count()},
                              {"interval_ms", beat.interval.count()},
                              {"held_over_ms", beat.held_over.count()},
                              {"waited_over_ms", beat.waited_over.count()},
                              {"connected", beat.connected},
-                             {"locks", pass.totals.locks},
-                             {"held", pass.totals.held},
-                             {"waiting", pass.totals.waiting},
-                             {"deadlocks", pass.totals.certain_cycles},
-                             {"possible_deadlocks", pass.totals.possible_cycles},
-                             {"shown", pass.shown},
-                             {"unreadable", pass.unread},
                              {"error", text_or_null(beat.error)}});
   text.back() = ',';
-  return text + "\"history\":" + (pass.history.empty() ? "null" : pass.history) + "}";
-}
-
-std::string history_fields(const LockHistory& history) {
-  return dumped({{"since_ms", ms(history.since())},
-                 {"gaps_ms", gaps_of(history)},
-                 {"most", history.bounds().spans},
-                 {"most_of_lock", history.bounds().spans_of_lock}});
+  text += pass.substr(1);
+  return text;
 }
 
 std::string live_lock(std::string fields, const LockPast& past, const LockHistory& history) {
@@ -307,15 +312,8 @@ std::string live_lock(std::string fields, const LockPast& past, const LockHistor
   return fields + "]}";
 }
 
-std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks) {
-  return "{\"as_of_ms\":" + std::to_string(ms(as_of)) +
-         ",\"first\":" + (is_first ? "true" : "false") +
-         ",\"last\":" + (is_last ? "true" : "false") + ",\"locks\":[" + std::string(locks) + "]}";
-}
-
-std::string live_change(WallTime as_of, std::string_view locks, std::string_view removed) {
-  return "{\"as_of_ms\":" + std::to_string(ms(as_of)) + ",\"locks\":[" + std::string(locks) +
-         "],\"removed\":[" + std::string(removed) + "]}";
+std::string live_change(std::string_view locks, std::string_view removed) {
+  return "{\"locks\":[" + std::string(locks) + "],\"removed\":[" + std::string(removed) + "]}";
 }
 
 std::string quoted(std::string_view text) {

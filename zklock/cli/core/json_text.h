@@ -61,26 +61,17 @@ struct Beat {
   bool connected = false;
   std::string error = {};  ///< of the last pass; empty if it succeeded
 };
-/// The last pass that the page has received.
-struct Pass {
-  WallTime as_of;  ///< epoch: no pass has ended
-  std::chrono::milliseconds duration{0};
-  SurveyTotals totals = {};  ///< of all locks
-  std::size_t shown = 0;     ///< number of locks that the page receives
-  std::size_t unread = 0;    ///< number of paths
-  std::string history = {};  ///< of history_fields()
-};
 std::string hello(std::string_view root, std::string_view version);
-std::string beat(const Beat& beat, const Pass& pass);
-/// Returns the bounds of a history, since when it knows all, and its gaps.
-std::string history_fields(const LockHistory& history);
+/// Returns the sums of a pass, and what the history knows: its bounds, since when, and its gaps.
+/// `shown`: number of locks that the page receives. An empty Snapshot means that no pass has ended.
+std::string pass(const Snapshot& snapshot, std::size_t shown, const LockHistory& history);
+/// `pass`: of pass(), for the last pass that the page has received.
+std::string beat(const Beat& beat, std::string_view pass);
 /// Returns a lock with its past. `fields`: of lock_fields(). Each hold is `[begin, seen, ended,
 /// kind]`. `ended` is null while it may last, and `seen` if the last pass has it.
 std::string live_lock(std::string fields, const LockPast& past, const LockHistory& history);
-/// `locks`: texts of live_lock(), joined by commas.
-std::string live_locks(WallTime as_of, bool is_first, bool is_last, std::string_view locks);
-/// `removed`: texts of quoted(), joined by commas.
-std::string live_change(WallTime as_of, std::string_view locks, std::string_view removed);
+/// `locks` and `removed`: texts of live_lock() and of quoted(), joined by commas.
+std::string live_change(std::string_view locks, std::string_view removed);
 /// Returns a JSON string, with the quotation marks.
 std::string quoted(std::string_view text);
 

@@ -51,12 +51,7 @@ LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const LockHistor
   const LockRows all = lock_rows(snapshot.locks, {}, RowOrder::path, snapshot.as_of);
   const LockRows shown = most_important(all, snapshot.marks, kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
-  texts->pass = {.as_of = snapshot.as_of,
-                 .duration = snapshot.duration,
-                 .totals = totals_of(snapshot),
-                 .shown = shown.size(),
-                 .unread = snapshot.unread(),
-                 .history = json::history_fields(history)};
+  texts->pass = json::pass(snapshot, shown.size(), history);
   const auto add = [&](const SurveyedLock& lock) {
     const CycleMark* const mark = mark_of(snapshot.marks, lock.path);
     texts->locks.push_back({lock.path, json::live_lock(json::lock_fields(lock, mark),
@@ -82,7 +77,6 @@ SharedText LiveFeed::Stream::next() {
     said_hello_ = true;
     return shared("retry: 2000\n" + event("hello", json::hello(feed_.root_, feed_.version_)));
   }
-  if (feed_.newest_ && !is_sent_) return next_piece();
   while (feed_.newest_ != sent_) {
     if (!change_) {
       change_ = feed_.change_between(sent_, feed_.newest_);
@@ -96,19 +90,7 @@ SharedText LiveFeed::Stream::next() {
   }
   if (sent_beats_ == feed_.beats_) return {};
   sent_beats_ = feed_.beats_;
-  const json::Pass pass = sent_ ? sent_->pass : json::Pass();
-  return shared(event("beat", json::beat(feed_.beat_, pass)));
-}
-
-SharedText LiveFeed::Stream::next_piece() {
-  if (!sent_) sent_ = feed_.newest_;
-  const bool is_first = sent_locks_ == 0;
-  std::string locks;
-  while (sent_locks_ < sent_->locks.size() && locks.size() < kPieceSize) {
-    append(locks, sent_->locks[sent_locks_++].json);
-  }
-  is_sent_ = sent_locks_ == sent_->locks.size();
-  return shared(event("locks", json::live_locks(sent_->pass.as_of, is_first, is_sent_, locks)));
+  return shared(event("beat", json::beat(feed_.beat_, sent_->pass)));
 }
 
 LiveFeed::Change LiveFeed::change_between(const TextsPtr& before, const TextsPtr& now) {
@@ -118,7 +100,7 @@ LiveFeed::Change LiveFeed::change_between(const TextsPtr& before, const TextsPtr
   std::string removed;
   const auto end_piece = [&](std::size_t least) {
     if (locks.size() + removed.size() < least) return;
-    pieces.push_back(shared(event("change", json::live_change(now->pass.as_of, locks, removed))));
+    pieces.push_back(shared(event("change", json::live_change(locks, removed))));
     locks.clear();
     removed.clear();
   };

@@ -26,8 +26,8 @@ struct LockText {
 /// | event  | content                                  | sent                                      |
 /// |--------|------------------------------------------|-------------------------------------------|
 /// | hello  | root, version                            | first                                     |
-/// | locks  | as_of_ms, first, last, locks             | then all locks, in pieces of about 64 KiB |
-/// | change | as_of_ms, locks, removed                 | when a newer snapshot differs, in pieces  |
+/// | change | locks, removed                           | then all locks, and when a newer snapshot |
+/// |        |                                          | differs; in pieces of about 64 KiB        |
 /// | beat   | time, connection, age of the data, sums, | at each on_beat()                         |
 /// |        | error                                    |                                           |
 ///
@@ -46,7 +46,7 @@ class LiveFeed {
 
   /// A snapshot as texts. Streams refer to older ones.
   struct Texts {
-    json::Pass pass;
+    std::string pass;             ///< of json::pass()
     std::vector<LockText> locks;  ///< in the order of their paths
   };
   using TextsPtr = std::shared_ptr<const Texts>;
@@ -62,19 +62,15 @@ class LiveFeed {
   /// One connected page. REQUIRES: the feed outlives it.
   class Stream {
    public:
-    explicit Stream(LiveFeed& feed) noexcept : feed_(feed) {}
+    explicit Stream(LiveFeed& feed) noexcept : feed_(feed), sent_(feed.nothing_) {}
     /// Returns the next event to send; null if there is none now.
     SharedText next();
 
    private:
-    SharedText next_piece();
-
     LiveFeed& feed_;
     bool said_hello_ = false;
-    TextsPtr sent_;               ///< snapshot that the page has, or receives now
-    std::size_t sent_locks_ = 0;  ///< locks of it that were sent
-    bool is_sent_ = false;        ///< all of them were sent
-    Change change_;               ///< being sent; null: none
+    TextsPtr sent_;  ///< snapshot that the page has
+    Change change_;  ///< being sent; null: none
     TextsPtr change_to_;
     std::size_t sent_pieces_ = 0;   ///< of change_
     std::uint64_t sent_beats_ = 0;  ///< number of the last beat that was sent
@@ -87,7 +83,8 @@ class LiveFeed {
 
   const std::string root_;
   const std::string version_;
-  TextsPtr newest_;
+  const TextsPtr nothing_ = texts_of(Snapshot());  ///< before the first snapshot
+  TextsPtr newest_ = nothing_;
   json::Beat beat_;
   std::uint64_t beats_ = 0;
 

@@ -70,27 +70,27 @@ function connect() {
     handle(JSON.parse(event.data));
     showLink();
   });
-  on("hello", data => { root = data.root; show($("root"), safe(root)); document.title = `zklock ${safe(root)}`; });
-  on("locks", data => {
-    if (data.first) incoming = new Set();
-    for (const lock of data.locks) { store(lock); incoming.add(lock.path); }
-    if (data.last) for (const path of [...locks.keys()]) if (!incoming.has(path)) remove(path);
-    schedule(true);
-  });
+  on("hello", data => { incoming = new Set(); root = data.root; show($("root"), safe(root)); document.title = `zklock ${safe(root)}`; });
   on("change", data => {
     const isNew = $("view").value === "hosts" || data.removed.length > 0 || order.value !== "tree" || search.value ||
                   data.locks.some(lock => !locks.has(lock.path) || isFree(locks.get(lock.path)) !== isFree(lock));
-    for (const lock of data.locks) store(lock);
+    for (const lock of data.locks) { store(lock); if (incoming) incoming.add(lock.path); }
     for (const path of data.removed) remove(path);
     schedule(isNew);
   });
   on("beat", data => {
+    // A beat that follows the changes of a pass ends the first view of this stream.
+    const isNew = incoming !== null && data.as_of_ms !== null;
+    if (isNew) {
+      for (const path of [...locks.keys()]) if (!incoming.has(path)) remove(path);
+      incoming = null;
+    }
     const wasCut = isCut();
     beat = data;
     beatAt = performance.now();
     ask();
     for (const path of opened) if (!lockAt(path)) changed.add(path);  // it may be known now, or not any more
-    schedule(wasCut !== isCut());
+    schedule(isNew || wasCut !== isCut());
   });
   source.addEventListener("error", async () => {
     if (source.readyState !== EventSource.CLOSED) return;
