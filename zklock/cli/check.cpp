@@ -53,7 +53,7 @@ int check(const Invocation& invocation, const CheckOptions& options) {
                               .paths = {}}));
   }
   if (!settings.json && !settings.quiet) print_line("ok    " + checked);
-  return exit_code_of(worst_of(found), options.fail_on);
+  return exit_code_of(found.empty() ? Level::ok : found.front().level, options.fail_on);
 }
 
 }  // namespace

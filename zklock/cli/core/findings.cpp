@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <set>
+#include <span>
 
 #include "zklock/cli/core/text.h"
 
@@ -171,12 +172,6 @@ std::vector<Finding> findings(const Snapshot& snapshot, const std::optional<Dura
               "empty znode is older than a day: ", "empty znodes are older than a day: ", found);
   std::ranges::stable_sort(found, std::ranges::greater(), &Finding::level);
   return found;
-}
-
-Level worst_of(std::span<const Finding> findings) noexcept {
-  Level worst = Level::ok;
-  for (const Finding& each : findings) worst = std::max(worst, each.level);
-  return worst;
 }
 
 }  // namespace zklock::cli

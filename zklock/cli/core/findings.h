@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,7 +50,5 @@ struct Finding {
 /// Pure.
 std::vector<Finding> findings(const Snapshot& snapshot, const std::optional<Duration>& held_over,
                               WallTime now);
-/// Returns the highest level; ok if there is no finding.
-Level worst_of(std::span<const Finding> findings) noexcept;
 
 }  // namespace zklock::cli
