@@ -61,8 +61,7 @@ int check(const Invocation& invocation, const CheckOptions& options) {
 Action declare_check(CLI::App& options) {
   const auto given = std::make_shared<CheckOptions>();
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
-  declare_option(options, "--held-over", "DUR", "Warn of locks held for that long",
-                 [given](const auto& text) { given->held_over = parse_duration(text); });
+  declare_duration(options, "--held-over", "Warn of locks held for that long", given->held_over);
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (2000)")
       ->check(CLI::PositiveNumber);
   declare_fail_on(options, given->fail_on);

@@ -56,6 +56,15 @@ std::optional<int> parse_number(std::string_view text, int least, int most);
 int option_number(const char* option, const std::string& text, int least, int most);
 Duration option_duration(const char* option, const std::string& text, Duration least,
                          Duration most);
+/// Declares an option that sets `to`, a Duration or an optional one, to a value from `least` to
+/// `most`. REQUIRES: `to` outlives the parse.
+template <class Target>
+void declare_duration(CLI::App& options, const char* names, const char* text, Target& to,
+                      Duration least = {}, Duration most = kLongestDuration) {
+  declare_option(options, names, "DUR", text, [names, least, most, &to](const std::string& value) {
+    to = option_duration(names, value, least, most);
+  });
+}
 /// Declares the option --sort, which sets `order`.
 void declare_sort(CLI::App& options, RowOrder& order);
 /// Declares the option --fail-on, which sets `level`.

@@ -96,8 +96,8 @@ Action declare_list(CLI::App& options) {
   options.add_flag("--all", given->all,
                    "All contenders, not only the first 100; all locks, not only 1,000");
   declare_sort(options, given->order);
-  declare_option(options, "--held-over", "DUR", "Only locks held for that long",
-                 [given](const auto& text) { given->filter.held_over = parse_duration(text); });
+  declare_duration(options, "--held-over", "Only locks held for that long",
+                   given->filter.held_over);
   options.add_option("--host", given->filter.host, "Only locks with a contender of that host")
       ->type_name("HOST");
   return {&given->path, [given](const Invocation& invocation) { return list(invocation, *given); }};

@@ -272,8 +272,7 @@ Action declare_release(CLI::App& options) {
           .add_option("--node", given->node,
                       "Znode of the contender, as in ZKLOCK_NODE (default: the first holder)")
           ->type_name("NODE");
-  declare_option(options, "-w,--wait", "DUR", "How long to wait (30s)",
-                 [given](const auto& text) { given->wait = parse_duration(text); });
+  declare_duration(options, "-w,--wait", "How long to wait (30s)", given->wait);
   options.add_flag("--all", given->all, "All holders, at most 100, not only the first")
       ->excludes(node);
   options.add_flag("--yes", given->yes, "Do not wait for a confirmation");

@@ -89,34 +89,25 @@ void declare_lock_options(CLI::App& options, RunOptions& to) {
   options.add_flag("-n,--nonblock", to.nonblock, "Do not wait: exit 75 if the lock is not free");
   options.add_flag("-x,--exclusive", to.exclusive, "Hold alone (default)");
   options.add_flag("-s,--shared", to.lock.shared, "Hold together with other shared holders");
-  declare_option(options, "-w,--wait", "DUR", "Wait at most that long, then exit 75",
-                 [&to](const auto& text) { to.wait = option_duration("-w", text, {}, kYear); });
+  declare_duration(options, "-w,--wait", "Wait at most that long, then exit 75", to.wait, {},
+                   kYear);
   declare_option(options, "-k,--permits", "K/N",
                  "K/N: K of N permits. K/shared: K permits of the stored count",
                  [&to](const auto& text) { read_permits(text, to.lock); });
   declare_option(
       options, "--weight", "1..10", "Heavier contenders are served first",
       [&to](const auto& text) { to.lock.weight = option_number("--weight", text, 1, 10); });
-  declare_option(options, "--max-hold", "DUR", "Hold at most that long, then exit 79",
-                 [&to](const auto& text) {
-                   constexpr std::chrono::milliseconds kLeast{1};
-                   to.lock.max_hold = option_duration("--max-hold", text, kLeast, kYear);
-                 });
-  declare_option(options, "--lock-delay", "DUR",
-                 "After a loss, no contender is granted the lock for that long",
-                 [&to](const auto& text) {
-                   constexpr std::chrono::hours kDay{24};
-                   to.lock.lock_delay = option_duration("--lock-delay", text, {}, kDay);
-                 });
+  declare_duration(options, "--max-hold", "Hold at most that long, then exit 79", to.lock.max_hold,
+                   std::chrono::milliseconds(1), kYear);
+  declare_duration(options, "--lock-delay",
+                   "After a loss, no contender is granted the lock for that long",
+                   to.lock.lock_delay, {}, std::chrono::hours(24));
   declare_note(options, to);
 }
 
 void declare_program(CLI::App& options, RunOptions& to, const char* report) {
-  declare_option(options, "--grace", "DUR", "Time from the signal to KILL (an eighth of -T)",
-                 [&to](const auto& text) {
-                   constexpr std::chrono::minutes kLongest{15};
-                   to.grace = option_duration("--grace", text, {}, kLongest);
-                 });
+  declare_duration(options, "--grace", "Time from the signal to KILL (an eighth of -T)", to.grace,
+                   {}, std::chrono::minutes(15));
   declare_option(options, "--term", "SIG", "Signal that ends the command (TERM)",
                  [&to](const auto& text) { to.term_signal = parse_signal(text); });
   declare_option(options, "--report", "FILE", report,

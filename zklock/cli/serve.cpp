@@ -48,10 +48,6 @@ using std::chrono::milliseconds;
 
 constexpr const char* kNoPass = "the first pass has not ended";
 constexpr std::chrono::seconds kBeatInterval{2};
-constexpr milliseconds kShortestInterval{100};
-constexpr std::chrono::hours kLongestInterval{24};
-constexpr std::chrono::seconds kShortestAge{1};  ///< that --held-over and --waited-over take
-constexpr std::chrono::hours kLongestAge{240'000};
 
 struct ServeOptions {
   std::string root;
@@ -216,12 +212,6 @@ void check_host(const std::string& name) {
   refuse("--allow-host takes a name without a scheme and a port, not " + display_text(name));
 }
 
-Duration parse_interval(const std::string& text) {
-  const Duration interval = parse_duration(text);
-  if (interval >= kShortestInterval && interval <= kLongestInterval) return interval;
-  refuse("--interval must be from 100ms to 1d");
-}
-
 void announce(const HttpServer& server) {
   const auto endpoint = server.endpoint();
   write_line("zklock: serve: " + url_of(endpoint));
@@ -292,22 +282,17 @@ Action declare_serve(CLI::App& options) {
       ->allow_extra_args(false);
   options.add_option("--rate", given->rate, "Maximum of requests to ZooKeeper a second (1000)")
       ->check(CLI::Range(1, 1'000'000));
-  const auto declare_age = [&options](const char* name, const char* text, Duration& age) {
-    declare_option(options, name, "DUR", text, [name, &age](const auto& value) {
-      age = option_duration(name, value, kShortestAge, kLongestAge);
-    });
-  };
-  declare_age("--held-over", "Age from which the page marks a hold as long (10m)",
-              given->held_over);
-  declare_age("--waited-over", "Age from which the page marks a wait as long (1m)",
-              given->waited_over);
+  declare_duration(options, "--held-over", "Age from which the page marks a hold as long (10m)",
+                   given->held_over, std::chrono::seconds(1));
+  declare_duration(options, "--waited-over", "Age from which the page marks a wait as long (1m)",
+                   given->waited_over, std::chrono::seconds(1));
   options
       .add_option(
           "--history", given->history.spans,
           "Holds to remember, of all locks; at most 50 of each. Each needs 500 bytes (20000)")
       ->check(CLI::Range(0, 1'000'000));
-  declare_option(options, "--interval", "DUR", "Time from the begin of a pass to the next (2s)",
-                 [given](const auto& text) { given->interval = parse_interval(text); });
+  declare_duration(options, "--interval", "Time from the begin of a pass to the next (2s)",
+                   given->interval, milliseconds(100), std::chrono::hours(24));
   return {&given->root, [given](const Invocation& invocation) {
             try {
               return serve(invocation.settings, *given);

@@ -89,7 +89,6 @@ int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& 
 }
 
 int top(const Invocation& invocation, const TopOptions& options) {
-  if (options.interval < std::chrono::milliseconds(100)) refuse("-i must be at least 100ms");
   SurveyOptions limits;
   limits.max_waiting = kMostShownWaiting;
   const bool is_screen = !invocation.settings.json && Terminal::is_there();
@@ -107,8 +106,8 @@ int top(const Invocation& invocation, const TopOptions& options) {
 Action declare_top(CLI::App& options) {
   const auto given = std::make_shared<TopOptions>();
   options.add_option("ROOT", given->root, "Path above the locks")->required()->type_name("");
-  declare_option(options, "-i,--interval", "DUR", "Time from the begin of a pass to the next (2s)",
-                 [given](const auto& text) { given->interval = parse_duration(text); });
+  declare_duration(options, "-i,--interval", "Time from the begin of a pass to the next (2s)",
+                   given->interval, std::chrono::milliseconds(100));
   options
       .add_option("--rate", given->rate,
                   "Maximum of requests to ZooKeeper a second (500; without a terminal 2000)")

@@ -25,7 +25,6 @@ struct Unit {
 constexpr std::array kUnits{Unit{"d", std::chrono::hours(24)}, Unit{"h", std::chrono::hours(1)},
                             Unit{"ms", std::chrono::milliseconds(1)},
                             Unit{"m", std::chrono::minutes(1)}, Unit{"s", std::chrono::seconds(1)}};
-constexpr Duration kLongest = std::chrono::hours(240'000);
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw Failure(ExitCode::kUsage, '"' + display_text(text) + '"' + why);
@@ -79,7 +78,8 @@ Duration parse_duration(std::string_view text) {
     rest.remove_prefix(unit->name.size());
     sum += number * static_cast<double>(unit->length.count());
   } while (!rest.empty());
-  if (sum > static_cast<double>(kLongest.count())) refuse(text, " is longer than 10000 days");
+  if (sum > static_cast<double>(kLongestDuration.count()))
+    refuse(text, " is longer than 10000 days");
   return Duration(std::llround(sum));
 }
 

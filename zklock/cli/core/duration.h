@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -11,9 +12,10 @@ namespace zklock::cli {
 using Instant = LeaseClock::time_point;
 using Duration = LeaseClock::duration;
 
+inline constexpr Duration kLongestDuration = std::chrono::hours(240'000);
+
 /// Returns the duration that the user wrote: numbers with units, the largest unit first. Examples
-/// are "250ms", "1.5s" and "1h30m". The units are ms, s, m, h and d. The longest duration is 10,000
-/// days.
+/// are "250ms", "1.5s" and "1h30m". The units are ms, s, m, h and d.
 /// Throws: Failure with ExitCode::kUsage.
 [[nodiscard]] Duration parse_duration(std::string_view text);
 
