@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <iostream>
 #include <optional>
 #include <string_view>
@@ -19,7 +20,6 @@
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/unique_fd.h"
-#include "zklock/error.h"
 
 namespace zklock::cli {
 
@@ -57,10 +57,9 @@ struct Declared {
   Action action;
 };
 
-std::optional<bool> takes_value(const CLI::App& options, std::string_view name) {
+bool takes_value(const CLI::App& options, std::string_view name) {
   const CLI::Option* const option = options.get_option_no_throw(std::string(name));
-  if (option == nullptr) return std::nullopt;
-  return option->get_items_expected_max() > 0;
+  return option != nullptr && option->get_items_expected_max() > 0;
 }
 
 void declare_globals(CLI::App& app, Settings& flags, SettingTexts& texts) {
@@ -97,7 +96,7 @@ void split_empty_values(std::vector<std::string>& arguments, const TakesValue& t
     const std::string each = arguments[i];
     if (!each.starts_with("--") || each.find('=') != each.size() - 1) continue;
     const std::string name = each.substr(0, each.size() - 1);
-    if (!takes_value(name).value_or(false)) continue;
+    if (!takes_value(name)) continue;
     arguments[i] = name;
     arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i + 1), std::string());
   }
@@ -119,8 +118,8 @@ std::string place_of(const Declared& declared) {
 }
 
 /// Returns a failure with the place before the text.
-Failure placed_failure(const std::string& place, int exit_code, const std::string& text) {
-  return {exit_code, display_text(place) + ": " + text};
+Failure placed_failure(const std::string& place, const Failure& failure) {
+  return {failure.exit_code(), display_text(place) + ": " + failure.what()};
 }
 
 /// Parses by CLI11. Returns an exit code if the program is to end now. `chosen`: the command, or
@@ -135,7 +134,7 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
     for (const CLI::App* const each : app.get_subcommands()) {
       if (each->get_help_ptr()->count() > 0) return app.exit(CLI::CallForHelp());
     }
-    throw placed_failure(place_of(*chosen), failure.exit_code(), failure.what());
+    throw placed_failure(place_of(*chosen), failure);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {  // --help, --version
       const int code = app.exit(error);
@@ -151,10 +150,8 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments,
 int run(const Action& action, const Invocation& invocation) {
   try {
     return action.run(invocation);
-  } catch (const Failure& failure) {
-    throw placed_failure(invocation.place, failure.exit_code(), failure.what());
-  } catch (const Error& error) {
-    throw placed_failure(invocation.place, exit_code_of(error.errc()), text_of(error));
+  } catch (const std::exception&) {
+    throw placed_failure(invocation.place, failure_of(std::current_exception()));
   }
 }
 
@@ -182,9 +179,7 @@ int run_arguments(std::span<const std::string> arguments) {
     if (word < arguments.size() && arguments[word] == each.command->name) chosen = &each;
   }
   const auto of_command = [&](std::string_view name) {
-    std::optional<bool> found;
-    if (chosen != nullptr) found = takes_value(*chosen->options, name);
-    return found ? found : takes_value(app, name);
+    return (chosen != nullptr && takes_value(*chosen->options, name)) || takes_value(app, name);
   };
   const bool names_one = std::ranges::any_of(arguments, [](const std::string& each) {
     return std::ranges::any_of(kCommands, [&](const Command& one) { return each == one.name; });

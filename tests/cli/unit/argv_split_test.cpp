@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/core/argv_split.h"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +14,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::optional<bool> takes_value(std::string_view name) {
-  if (name == "-w" || name == "--wait" || name == "-c" || name == "--note") return true;
-  if (name == "-n" || name == "-s" || name == "--help") return false;
-  return std::nullopt;
+bool takes_value(std::string_view name) {
+  return name == "-w" || name == "--wait" || name == "-c" || name == "--note";
 }
 
 struct Case {

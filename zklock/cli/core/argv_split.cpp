@@ -17,11 +17,11 @@ bool is_option(std::string_view argument) {
 /// Returns whether the value of the last option in `argument` is the next argument.
 bool value_follows(std::string_view argument, const TakesValue& takes_value) {
   if (argument.starts_with("--")) {
-    return argument.find('=') == std::string_view::npos && takes_value(argument).value_or(false);
+    return argument.find('=') == std::string_view::npos && takes_value(argument);
   }
   for (std::size_t i = 1; i < argument.size(); ++i) {
     const std::string letter{'-', argument[i]};
-    if (takes_value(letter).value_or(false)) return i + 1 == argument.size();
+    if (takes_value(letter)) return i + 1 == argument.size();
   }
   return false;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,9 +9,8 @@
 
 namespace zklock::cli {
 
-/// Returns whether a value follows the option of that name ("-w", "--note"); std::nullopt if there
-/// is no such option.
-using TakesValue = std::function<std::optional<bool>(std::string_view option)>;
+/// Returns whether there is an option of that name ("-w", "--note"), and a value follows it.
+using TakesValue = std::function<bool(std::string_view option)>;
 
 /// The arguments of a command that starts a program, cut in two.
 struct SplitArguments {
