@@ -5,7 +5,6 @@
 #include <future>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/survey_pass.h"
 #include "zklock/evict.h"
+#include "zklock/lock_state.h"
 #include "zklock/release_request.h"
 
 namespace zklock::cli {
@@ -59,20 +59,15 @@ std::string node_of(const ReleaseOptions& options) {
 /// The lock, and the contenders that are to release: the named one, else the first holder or, with
 /// --all, the first 100.
 struct Found {
+  LockState state;
   std::vector<Participant> targets;
-  std::vector<Participant> holders;
-  std::size_t waiting = 0;
-  std::optional<std::chrono::milliseconds> lock_delay;
 };
 
 Found find_targets(Client& client, const ReleaseOptions& options) {
   const auto lock =
       read_lock(client, options.path, kMostRead, options.node.empty() ? 0 : kMostRead);
   if (!lock) return {};
-  Found found{.targets = lock->state.holders,
-              .holders = lock->state.holders,
-              .waiting = lock->state.waiting,
-              .lock_delay = lock->state.lock_delay};
+  Found found{lock->state, lock->state.holders};
   if (!options.node.empty()) {
     found.targets.insert(found.targets.end(), lock->waiters.begin(), lock->waiters.end());
     std::erase_if(found.targets,
@@ -167,10 +162,11 @@ struct Outcome {
 
 Outcome no_target(const ReleaseOptions& options, const Found& found) {
   if (!options.node.empty()) return {"no_such_contender", "no such contender", ExitCode::kData};
-  if (found.waiting == 0 && !found.lock_delay) return {"free", "free", 0};
+  const LockState& state = found.state;
+  if (state.waiting == 0 && !state.lock_delay) return {"free", "free", 0};
   return {"not_held",
-          (found.lock_delay ? delay_text(*found.lock_delay) : "not held") + "; " +
-              std::to_string(found.waiting) + " waiting",
+          (state.lock_delay ? delay_text(*state.lock_delay) : "not held") + "; " +
+              std::to_string(state.waiting) + " waiting",
           ExitCode::kNotAcquired};
 }
 
@@ -202,7 +198,7 @@ std::size_t still_holding(Client& client, const ReleaseOptions& options,
   if (!options.node.empty() || holders.size() < 2) return 0;
   const Found now = find_targets(client, options);
   return static_cast<std::size_t>(std::ranges::count_if(holders, [&now](const Participant& old) {
-    return std::ranges::any_of(now.holders,
+    return std::ranges::any_of(now.state.holders,
                                [&old](const Participant& each) { return is_same(each, old); });
   }));
 }
@@ -241,7 +237,7 @@ int release(const Settings& settings, ReleaseOptions options) {
   const auto sent = LeaseClock::now();
   const auto rest = release_all(*client, options, targets);
   const Duration waited = LeaseClock::now() - sent;
-  const std::size_t holding = still_holding(*client, options, found.holders);
+  const std::size_t holding = still_holding(*client, options, found.state.holders);
   const Outcome success = released(options, targets.size(), waited, holding);
   const Outcome failure = rest.empty() ? success : not_released(options, rest);
   for (const Participant& each : targets) {
