@@ -42,11 +42,9 @@ SurveyedLock read_semaphore(Client& client, const std::string& path) {
 
 /// Returns whether the contenders name the total in their znodes, as those of `run -k K/N`.
 bool has_fixed_total(const SurveyedLock& lock) {
-  const auto names_total = [](const Participant& each) {
+  return any_contender(lock, [](const Participant& each) {
     return each.access == Access::permits && each.node.find("-of-") != std::string::npos;
-  };
-  return std::ranges::any_of(lock.state.holders, names_total) ||
-         std::ranges::any_of(lock.waiters, names_total);
+  });
 }
 
 /// Changes the shared count as wished. Returns it.

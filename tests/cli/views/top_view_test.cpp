@@ -108,6 +108,15 @@ TEST_F(TopViewTest, Filter_IsTypedAndRemoved) {
   EXPECT_EQ(lines().front(), "zklock /  3 locks; 0 ms old");
 }
 
+TEST_F(TopViewTest, Filter_IsASearchForWords) {
+  press("/DB7 /b");  // each of them, without regard to the case
+  EXPECT_EQ(lines().front(), "zklock /  3 locks, 1 shown; 0 ms old");
+  EXPECT_EQ(lines().back(), "filter: DB7 /b");
+  EXPECT_EQ(selected(), "/b");
+  press(" db8");
+  EXPECT_EQ(selected(), "");
+}
+
 TEST_F(TopViewTest, Enter_ShowsTheContenders) {
   lines();
   press("j");

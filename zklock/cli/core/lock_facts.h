@@ -59,6 +59,13 @@ std::string delay_text(std::chrono::milliseconds length);
 /// described.
 std::optional<std::int64_t> held_permits(const SurveyedLock& lock) noexcept;
 
+/// Returns whether the predicate is true for a described contender: a holder, or one that waits.
+template <class Predicate>
+bool any_contender(const SurveyedLock& lock, Predicate predicate) {
+  return std::ranges::any_of(lock.state.holders, predicate) ||
+         std::ranges::any_of(lock.waiters, predicate);
+}
+
 /// Returns whether the contender is the leader of an election.
 inline bool leads(const Participant& contender) noexcept {
   return contender.holds && contender.is_candidate;

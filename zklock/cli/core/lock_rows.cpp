@@ -18,26 +18,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-template <class Predicate>
-bool has_contender(const SurveyedLock& lock, Predicate matches) {
-  return std::ranges::any_of(lock.state.holders, matches) ||
-         std::ranges::any_of(lock.waiters, matches);
-}
-
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool passes(const SurveyedLock& lock, const RowFilter& filter, WallTime now) {
   if (filter.held_over && oldest_alert(lock, now) < filter.held_over) return false;
-  const bool is_of_host = filter.host.empty() || has_contender(lock, [&](const Participant& each) {
-                            return each.host == filter.host;
-                          });
-  if (!is_of_host) return false;
-  return contains(lock.path, filter.text) || has_contender(lock, [&](const Participant& each) {
-           return contains(each.host, filter.text) || contains(each.application, filter.text) ||
-                  contains(each.note, filter.text);
-         });
+  return filter.host.empty() ||
+         any_contender(lock, [&](const Participant& each) { return each.host == filter.host; });
 }
 
 /// Sorts rows that are in the order of their paths.
@@ -76,9 +60,8 @@ bool matches(const Participant& each, std::string_view word) {
 }
 
 bool matches(const SurveyedLock& lock, std::string_view word) {
-  const auto has_word = [word](const Participant& each) { return matches(each, word); };
-  return has_part(lock.path, word) || std::ranges::any_of(lock.state.holders, has_word) ||
-         std::ranges::any_of(lock.waiters, has_word);
+  return has_part(lock.path, word) ||
+         any_contender(lock, [word](const Participant& each) { return matches(each, word); });
 }
 
 std::vector<std::string> words_of(std::string_view text) {

@@ -29,7 +29,6 @@ struct RowFilter {
   /// Only locks with a hold whose alert_age() is at least this.
   std::optional<Duration> held_over = std::nullopt;
   std::string host = {};  ///< only locks with a contender of it
-  std::string text = {};  ///< part of the path, host, application or note
 };
 
 /// Returns the locks that pass the filter, in the order. REQUIRES: `locks` are in the order of
@@ -55,7 +54,7 @@ LockRows most_important(const LockRows& rows, const CycleMarks& marks, std::size
 inline constexpr std::size_t kMostSearchBytes = 200;  ///< decoded; a longer search is refused
 inline constexpr std::size_t kMostFound = 500;        ///< locks in one answer
 
-/// The query of `/api/locks`.
+/// The query of `/api/locks`, and the filter and order of `top`.
 struct LockQuery {
   std::string search = {};  ///< words; a lock must contain each of them
   RowOrder sort = RowOrder::path;

@@ -56,7 +56,7 @@ void TopView::on_problem(std::string text) {
 
 LockRows TopView::rows(WallTime now) const {
   if (!snapshot_) return {};
-  return lock_rows(snapshot_->locks, {.text = filter_}, order_, now);
+  return find_locks(*snapshot_, {filter_, order_}, snapshot_->locks.size(), now).locks;
 }
 
 void TopView::move(int step, WallTime now) {
@@ -175,7 +175,7 @@ std::vector<std::string> TopView::lock_lines(std::size_t width, WallTime now) {
 std::vector<std::string> TopView::lines(std::size_t width, std::size_t height, WallTime now) {
   page_ = std::max<std::size_t>(1, height - std::min(height, kOtherLines));
   auto result = state_ == State::lock ? lock_lines(width, now) : list_lines(width, now);
-  std::string last = "q quit  h w p sort  / filter  enter contenders  space now";
+  std::string last = "q quit  h w p sort  / filter by words  enter contenders  space now";
   if (state_ == State::filter || !filter_.empty()) last = "filter: " + filter_;
   if (!problem_.empty()) last = problem_;
   const std::size_t body = height - std::min<std::size_t>(height, 1);

@@ -39,7 +39,8 @@ inline constexpr Key kPageDown = 0x103;
 /// |        | escape, enter               | list   |                                         |
 /// |        | space, q                    | lock   | as in list                              |
 ///
-/// The selection is a path, so it stays on its lock when the rows move. Thread-safety: none; pure.
+/// The filter is the search of find_locks(). The selection is a path, so it stays on its lock when
+/// the rows move. Thread-safety: none; pure.
 class TopView {
  public:
   enum class Effect { none, pass, end };
