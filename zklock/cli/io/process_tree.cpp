@@ -5,12 +5,12 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
-#include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,14 +47,12 @@ bool is_descendant(pid_t root, pid_t likely_parent, pid_t pid) {
 }  // namespace
 
 std::vector<pid_t> children_of(pid_t pid) {
+  using Entries = std::filesystem::directory_iterator;
   std::vector<pid_t> children;
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-  const auto close = [](DIR* directory) { ::closedir(directory); };
-  const std::unique_ptr<DIR, decltype(close)> directory(::opendir(tasks.c_str()), close);
-  if (!directory) return children;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (entry->d_name[0] == '.') continue;
-    std::ifstream file(tasks + '/' + entry->d_name + "/children");
+  std::error_code error;  // the process may end meanwhile
+  Entries thread("/proc/" + std::to_string(pid) + "/task", error);
+  for (; thread != Entries(); thread.increment(error)) {
+    std::ifstream file(thread->path() / "children");
     for (pid_t child = 0; file >> child;) children.push_back(child);
   }
   return children;
