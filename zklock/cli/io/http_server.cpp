@@ -12,7 +12,6 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -78,54 +77,10 @@ std::string head_of(const HttpAnswer& answer, bool is_gzip) {
 
 }  // namespace
 
-/// Shared by the server and by the handlers of unfinished operations.
-struct HttpServer::State : std::enable_shared_from_this<State> {
-  State(asio::io_context& io, Handler on_request, std::vector<std::string> hosts,
-        const HttpLimits& all_limits)
-      : acceptor(io),
-        pause(io),
-        handler(std::move(on_request)),
-        allowed_hosts(std::move(hosts)),
-        limits(all_limits) {}
-
-  void listen(const Endpoint& endpoint) {
-    acceptor.open(endpoint.protocol());
-    ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
-    acceptor.set_option(tcp::acceptor::reuse_address(true));
-    acceptor.bind(endpoint);
-    acceptor.listen();
-    accept();
-  }
-  void accept() {
-    acceptor.async_accept([self = shared_from_this()](const error_code& error, tcp::socket socket) {
-      if (!self->acceptor.is_open()) return;
-      if (!error) {
-        self->add(std::move(socket));
-        return self->accept();
-      }
-      self->pause.expires_after(kPauseAfterAcceptError);
-      self->pause.async_wait([self](const error_code&) {
-        if (self->acceptor.is_open()) self->accept();
-      });
-    });
-  }
-  void add(tcp::socket socket);
-  void remove(const Connection& connection);
-  void close();
-  std::size_t streams() const noexcept;
-
-  tcp::acceptor acceptor;
-  asio::steady_timer pause;
-  const Handler handler;
-  const std::vector<std::string> allowed_hosts;
-  const HttpLimits limits;
-  std::vector<std::shared_ptr<Connection>> connections;  ///< oldest first
-};
-
 class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<State> server, tcp::socket socket)
-      : server_(std::move(server)), stream_(std::move(socket)), buffer_(kMostHeadBytes) {
+  Connection(HttpServer& server, tcp::socket socket)
+      : server_(server), stream_(std::move(socket)), buffer_(kMostHeadBytes) {
     parser_.header_limit(static_cast<std::uint32_t>(kMostHeadBytes));
     // The body is never read; refusal_of() decides.
     parser_.body_limit(std::numeric_limits<std::uint64_t>::max());
@@ -133,7 +88,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
 
   void start() {
     // Not extended by a read, so it limits the whole head.
-    stream_.expires_after(server_->limits.head_time);
+    stream_.expires_after(server_.limits_.head_time);
     http::async_read_header(stream_, buffer_, parser_,
                             [self = shared_from_this()](const error_code& error, std::size_t) {
                               self->on_head(error);
@@ -152,25 +107,25 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     if (std::exchange(is_closed_, true)) return;
     events_ = {};
     stream_.close();
-    server_->remove(*this);
+    std::erase(server_.connections_, shared_from_this());
   }
 
  private:
   void on_head(const error_code& error) {
     if (is_closed_) return;
     const auto refusal =
-        error ? refusal_of(error) : refusal_of(parser_.get().base(), server_->allowed_hosts);
+        error ? refusal_of(error) : refusal_of(parser_.get().base(), server_.allowed_hosts_);
     if (refusal) {
       return answer(text_answer(refusal->status, std::string(refusal->text)), false, false);
     }
     if (error) return close();
     const HttpHead& head = parser_.get().base();
-    answer(server_->handler(path_of(head), query_of(head)), head.method() == http::verb::head,
+    answer(server_.handler_(path_of(head), query_of(head)), head.method() == http::verb::head,
            accepts_gzip(head));
   }
 
   void answer(HttpAnswer answer, bool is_head, bool may_pack) {
-    if (answer.events && !is_head && server_->streams() >= server_->limits.streams) {
+    if (answer.events && !is_head && server_.streams() >= server_.limits_.streams) {
       answer = text_answer(503, "too many streams");
     }
     const bool is_long = answer.body && answer.body->size() >= kShortestPacked;
@@ -184,13 +139,13 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
       events_ = std::move(answer.events);
     }
     is_answering_ = true;
-    end_of_answer_ = Clock::now() + server_->limits.answer_time;
+    end_of_answer_ = Clock::now() + server_.limits_.answer_time;
     send();
   }
 
   void send() {
     is_sending_ = true;
-    const auto end = Clock::now() + server_->limits.progress_time;
+    const auto end = Clock::now() + server_.limits_.progress_time;
     stream_.expires_at(is_streaming() ? end : std::min(end, end_of_answer_));
     stream_.async_write_some(
         asio::buffer(out_->data() + sent_, out_->size() - sent_),
@@ -226,7 +181,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     is_answering_ = false;
     error_code ignored;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-    stream_.expires_after(server_->limits.linger_time);
+    stream_.expires_after(server_.limits_.linger_time);
     drop_input();
   }
 
@@ -239,7 +194,7 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  const std::shared_ptr<State> server_;
+  HttpServer& server_;  ///< not used after close(), which its destructor calls
   beast::tcp_stream stream_;
   beast::flat_buffer buffer_;
   http::request_parser<http::empty_body> parser_;
@@ -256,63 +211,64 @@ class HttpServer::Connection : public std::enable_shared_from_this<Connection> {
   std::size_t dropped_ = 0;
 };
 
-void HttpServer::State::add(tcp::socket socket) {
-  set_socket_options(socket, 2 * limits.progress_time);
-  if (connections.size() >= limits.connections) {
-    auto oldest = std::ranges::find_if(connections, &Connection::is_idle);
-    if (oldest == connections.end()) {
-      oldest = std::ranges::find_if_not(connections, &Connection::is_streaming);
-    }
-    if (oldest == connections.end()) return;
-    const auto closed = *oldest;  // close() removes it from the list
-    closed->close();
-  }
-  connections.push_back(std::make_shared<Connection>(shared_from_this(), std::move(socket)));
-  connections.back()->start();
+HttpServer::HttpServer(asio::io_context& io, const Endpoint& endpoint, Handler handler,
+                       std::vector<std::string> allowed_hosts, const HttpLimits& limits)
+    : acceptor_(io),
+      pause_(io),
+      handler_(std::move(handler)),
+      allowed_hosts_(std::move(allowed_hosts)),
+      limits_(limits) {
+  acceptor_.open(endpoint.protocol());
+  ::fcntl(acceptor_.native_handle(), F_SETFD, FD_CLOEXEC);
+  acceptor_.set_option(tcp::acceptor::reuse_address(true));
+  acceptor_.bind(endpoint);
+  acceptor_.listen();
+  accept();
 }
 
-void HttpServer::State::remove(const Connection& connection) {
-  std::erase_if(connections, [&connection](const auto& each) { return each.get() == &connection; });
-}
-
-void HttpServer::State::close() {
-  error_code ignored;
-  acceptor.close(ignored);
-  pause.cancel();
-  while (!connections.empty()) {
-    const auto connection = connections.back();
+HttpServer::~HttpServer() {
+  while (!connections_.empty()) {
+    const auto connection = connections_.back();
     connection->close();
   }
 }
 
-std::size_t HttpServer::State::streams() const noexcept {
-  return static_cast<std::size_t>(std::ranges::count_if(connections, &Connection::is_streaming));
+void HttpServer::accept() {
+  const std::weak_ptr alive = alive_;
+  acceptor_.async_accept([this, alive](const error_code& error, tcp::socket socket) {
+    if (alive.expired()) return;
+    if (!error) {
+      add(std::move(socket));
+      return accept();
+    }
+    pause_.expires_after(kPauseAfterAcceptError);
+    pause_.async_wait([this, alive](const error_code&) {
+      if (!alive.expired()) accept();
+    });
+  });
 }
 
-HttpServer::HttpServer(asio::io_context& io, const Endpoint& endpoint, Handler handler,
-                       std::vector<std::string> allowed_hosts, const HttpLimits& limits)
-    : state_(std::make_shared<State>(io, std::move(handler), std::move(allowed_hosts), limits)) {
-  state_->listen(endpoint);
-}
-
-HttpServer::~HttpServer() {
-  state_->close();
-}
-
-HttpServer::Endpoint HttpServer::endpoint() const {
-  return state_->acceptor.local_endpoint();
+void HttpServer::add(tcp::socket socket) {
+  set_socket_options(socket, 2 * limits_.progress_time);
+  if (connections_.size() >= limits_.connections) {
+    auto oldest = std::ranges::find_if(connections_, &Connection::is_idle);
+    if (oldest == connections_.end()) {
+      oldest = std::ranges::find_if_not(connections_, &Connection::is_streaming);
+    }
+    if (oldest == connections_.end()) return;
+    const auto closed = *oldest;  // close() removes it from the list
+    closed->close();
+  }
+  connections_.push_back(std::make_shared<Connection>(*this, std::move(socket)));
+  connections_.back()->start();
 }
 
 void HttpServer::wake_streams() {
-  for (const auto& each : state_->connections) each->wake();
-}
-
-std::size_t HttpServer::connections() const noexcept {
-  return state_->connections.size();
+  for (const auto& each : connections_) each->wake();
 }
 
 std::size_t HttpServer::streams() const noexcept {
-  return state_->streams();
+  return static_cast<std::size_t>(std::ranges::count_if(connections_, &Connection::is_streaming));
 }
 
 HttpServer::Endpoint parse_endpoint(const std::string& text) {

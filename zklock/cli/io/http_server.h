@@ -11,6 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include "zklock/cli/core/text.h"
 
@@ -82,17 +83,26 @@ class HttpServer {
   ~HttpServer();
 
   /// Returns the address that it listens at, with the actual port.
-  Endpoint endpoint() const;
+  Endpoint endpoint() const { return acceptor_.local_endpoint(); }
   /// Sends new events on all streams.
   void wake_streams();
-  std::size_t connections() const noexcept;
+  std::size_t connections() const noexcept { return connections_.size(); }
   std::size_t streams() const noexcept;
 
  private:
   class Connection;
-  struct State;
 
-  const std::shared_ptr<State> state_;
+  void accept();
+  void add(boost::asio::ip::tcp::socket socket);
+
+  boost::asio::ip::tcp::acceptor acceptor_;
+  boost::asio::steady_timer pause_;
+  const Handler handler_;
+  const std::vector<std::string> allowed_hosts_;
+  const HttpLimits limits_;
+  std::vector<std::shared_ptr<Connection>> connections_;  ///< oldest first
+  /// The handlers of acceptor_ and pause_ may run after the end of the server, and look at this.
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>();
 };
 
 /// Parses "127.0.0.1:9465" or "[::1]:9465".
