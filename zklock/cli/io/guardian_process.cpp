@@ -187,9 +187,8 @@ class GuardianProcess {
   }
 
   void reap() {
-    if (!has_descendants_) return;
     int status = 0;
-    while (true) {
+    while (has_descendants_) {
       const pid_t pid = ::waitpid(-1, &status, WNOHANG);
       if (pid == 0 || (pid < 0 && errno != ECHILD)) return;
       if (pid < 0) return on_swept();
@@ -198,17 +197,9 @@ class GuardianProcess {
   }
 
   void on_child_ended(int status) {
-    // The exec may have failed or succeeded since the last look at the pipe. It has one of the two.
-    if (exec_result_.get() >= 0) {
-      int error = 0;
-      const bool failed = ::read(exec_result_.get(), &error, sizeof error) > 0;
-      exec_result_.reset();
-      if (failed) {
-        child_ = 0;
-        return send({.kind = Notice::Kind::not_started, .number = error});
-      }
-      send({.kind = Notice::Kind::started, .number = child_});
-    }
+    // The exec has failed or succeeded, perhaps since the last look at the pipe.
+    if (exec_result_.get() >= 0) read_exec_result();
+    if (!has_descendants_) return;
     child_ = 0;
     send({.kind = Notice::Kind::ended, .number = status, .at = LeaseClock::now()});
     // Processes that the command has left end with it.
