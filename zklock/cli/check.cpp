@@ -35,10 +35,9 @@ std::string line_of(const Finding& finding) {
 int check(const Invocation& invocation, const CheckOptions& options) {
   const Settings& settings = invocation.settings;
   const auto client = view_client(settings);
-  SurveyOptions limits;
-  limits.max_waiting = kMostWaiting;
-  limits.requests_per_second = options.rate;
-  const Snapshot snapshot = read_snapshot(invocation, *client, options.root, limits);
+  const Snapshot snapshot =
+      read_snapshot(invocation, *client, options.root,
+                    {.max_waiting = kMostWaiting, .requests_per_second = options.rate});
   check_root(snapshot);
   const auto found = findings(snapshot, options.held_over, std::chrono::system_clock::now());
   for (const Finding& each : found) {

@@ -150,10 +150,7 @@ void check_servers(const std::string& hosts, Report& report) {
 }
 
 Snapshot read_one(Client& client, const std::string& path) {
-  SurveyOptions limits;
-  limits.max_depth = 0;
-  limits.requests_per_second = 0;
-  return read_snapshot(client, path, limits);
+  return read_snapshot(client, path, {.max_depth = 0, .requests_per_second = 0});
 }
 
 /// Returns whether there is a session.

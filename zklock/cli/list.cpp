@@ -70,9 +70,8 @@ void list_locks(const Invocation& invocation, const ListOptions& options,
 
 int list(const Invocation& invocation, const ListOptions& options) {
   const auto client = view_client(invocation.settings);
-  SurveyOptions limits;
-  limits.max_waiting = options.all ? std::numeric_limits<std::size_t>::max() : kMostDescribed;
-  limits.max_holders = limits.max_waiting;
+  const std::size_t most = options.all ? std::numeric_limits<std::size_t>::max() : kMostDescribed;
+  const SurveyOptions limits{.max_holders = most, .max_waiting = most};
   if (!options.recursive) {
     SurveyOptions one = limits;
     one.max_depth = 0;

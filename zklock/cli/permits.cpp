@@ -75,8 +75,7 @@ int permits(const Settings& settings, const PermitOptions& options) {
                   "the total is given by each contender (`run -k K/N`), so it is not stored and "
                   "cannot be changed here");
   }
-  std::int64_t held = 0;
-  for (const Participant& each : lock.state.holders) held += each.permits;
+  const std::int64_t held = held_permits(lock).value_or(0);  // all holders are described
   print_line(settings.json
                  ? json::permits(options.path, count, held, lock.state.waiting)
                  : (count ? counted(static_cast<std::size_t>(*count), "permit") : "? permits") +

@@ -222,7 +222,6 @@ void announce(const HttpServer& server) {
 }
 
 int serve(const Settings& settings, const ServeOptions& options) {
-  const auto interval = std::chrono::duration_cast<milliseconds>(options.interval);
   const auto listen = parse_endpoint(options.listen);
   for (const std::string& name : options.allowed_hosts) check_host(name);
   Client client(client_options(settings));
@@ -247,11 +246,9 @@ int serve(const Settings& settings, const ServeOptions& options) {
   beat();
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
-  SurveyOptions limits;
-  limits.max_waiting = kMostShownWaiting;
-  limits.requests_per_second = options.rate;
+  const SurveyOptions limits{.max_waiting = kMostShownWaiting, .requests_per_second = options.rate};
   SurveyThread passes(
-      client, {options.root, limits, interval},
+      client, {options.root, limits, options.interval},
       [&](std::shared_ptr<const Snapshot> snapshot) {
         asio::post(io, [&, snapshot, texts = site.texts_of(*snapshot)] {
           site.on_snapshot(snapshot, texts, now());

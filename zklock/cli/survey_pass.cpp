@@ -94,11 +94,8 @@ Snapshot read_snapshot(const Invocation& invocation, Client& client, const std::
 
 std::optional<SurveyedLock> read_lock(Client& client, const std::string& path,
                                       std::size_t max_holders, std::size_t max_waiting) {
-  SurveyOptions limits;
-  limits.max_depth = 0;
-  limits.max_holders = max_holders;
-  limits.max_waiting = max_waiting;
-  Snapshot snapshot = read_snapshot(client, path, limits);
+  Snapshot snapshot = read_snapshot(
+      client, path, {.max_holders = max_holders, .max_waiting = max_waiting, .max_depth = 0});
   if (!snapshot.unreadable.empty()) throw Failure(ExitCode::kNoPermission, kUnreadable);
   if (snapshot.locks.empty()) return std::nullopt;
   return std::move(snapshot.locks.front());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "zklock/cli/command.h"
+#include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/client.h"
 #include "zklock/survey.h"
@@ -52,7 +52,7 @@ class SurveyThread {
   struct Plan {
     std::string root;
     SurveyOptions limits;
-    std::chrono::milliseconds interval;  ///< between the begins of two passes
+    Duration interval;  ///< between the begins of two passes
   };
   using OnSnapshot = std::function<void(std::shared_ptr<const Snapshot>)>;
   using OnError = std::function<void(std::string)>;

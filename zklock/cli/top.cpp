@@ -89,16 +89,14 @@ int run_screen(Client& client, SignalReader& signals, const SurveyThread::Plan& 
 }
 
 int top(const Invocation& invocation, const TopOptions& options) {
-  SurveyOptions limits;
-  limits.max_waiting = kMostShownWaiting;
+  SurveyOptions limits{.max_waiting = kMostShownWaiting};
   const bool is_screen = !invocation.settings.json && Terminal::is_there();
   if (is_screen) limits.requests_per_second = kRateOfScreen;
   if (options.rate) limits.requests_per_second = *options.rate;
   if (!is_screen) return print_once(invocation, options, limits);
   SignalReader signals({SIGTSTP});  // before the client has threads
   const auto client = view_client(invocation.settings);
-  const auto interval = std::chrono::duration_cast<std::chrono::milliseconds>(options.interval);
-  return run_screen(*client, signals, {options.root, limits, interval}, options.order);
+  return run_screen(*client, signals, {options.root, limits, options.interval}, options.order);
 }
 
 }  // namespace

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t kMostMarkPaths = 20;  ///< paths of a cycle that its mark names
 
-template <class T>
-void append(std::vector<T>& to, std::vector<T>&& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
 bool has(const std::vector<Participant>& list, const Participant& contender) {
   return std::ranges::any_of(list, [&contender](const Participant& each) {
     return each.node == contender.node && each.token == contender.token;
@@ -50,10 +45,10 @@ void add_page(Snapshot& snapshot, SurveyPage page) {
     snapshot.contenders += lock.state.holders.size() + lock.waiters.size();
   }
   snapshot.visited += page.visited;
-  append(snapshot.locks, std::move(page.locks));
-  append(snapshot.empty, std::move(page.empty_znodes));
-  append(snapshot.unreadable, std::move(page.unreadable));
-  append(snapshot.too_deep, std::move(page.too_deep));
+  std::ranges::move(page.locks, std::back_inserter(snapshot.locks));
+  std::ranges::move(page.empty_znodes, std::back_inserter(snapshot.empty));
+  std::ranges::move(page.unreadable, std::back_inserter(snapshot.unreadable));
+  std::ranges::move(page.too_deep, std::back_inserter(snapshot.too_deep));
 }
 
 void complete(Snapshot& snapshot, std::vector<LockCycle> cycles) {
