@@ -27,13 +27,8 @@ char32_t take_character(std::string_view& text) noexcept;
 [[nodiscard]] inline std::string counted(std::size_t count, std::string_view one,
                                          std::string_view many = {}) {
   std::string text = std::to_string(count) + ' ';
-  if (count == 1 || many.empty()) {
-    text += one;
-    if (count != 1) text += 's';
-  } else {
-    text += many;
-  }
-  return text;
+  if (count != 1 && !many.empty()) return text.append(many);
+  return text.append(one).append(count == 1 ? "" : "s");
 }
 
 /// Returns the name that was probably meant: at most two characters are missing, extra or
