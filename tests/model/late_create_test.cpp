@@ -8,6 +8,7 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "zklock/core/znode_data.h"
+#include "zklock/engine/late_creates.h"
 
 namespace zklock::model {
 namespace {
@@ -191,6 +192,21 @@ TEST_F(LateCreate, ManyAbandonedCreates_ShareQueries) {
   reset_counts();
   run_for(3 * timeout());
   EXPECT_LE(looks(), 3U);
+}
+
+TEST_F(LateCreate, MoreThanTheLimit_OldestIsForgotten) {
+  release(granted_by_second_attempt());
+  const std::string oldest = lost_;
+  release(granted_by_second_attempt());
+  const std::string second = lost_;
+  for (std::size_t i = 1; i < detail::LateCreates::kMostAttempts; ++i)
+    release(granted_by_second_attempt());
+  const auto forgotten = created_late(oldest, client(0).session());
+  const auto known = created_late(second, client(0).session());
+  run_for(2 * timeout());
+  EXPECT_EQ(ensemble().find(known), nullptr);
+  ASSERT_NE(ensemble().find(forgotten), nullptr);
+  ASSERT_EQ(ensemble().remove(forgotten), Status::ok);
 }
 
 }  // namespace

@@ -189,6 +189,7 @@ Outcome not_released(const ReleaseOptions& options, const std::vector<Participan
   std::string text = "not released in " + text_of(options.wait);
   text += (rest.front().holds ? ": held by " : ": waiting: ") + text_of(rest.front());
   if (rest.size() > 1) text += " and " + std::to_string(rest.size() - 1) + " more";
+  if (!options.force) text += "; --force ends the hold";
   return {"not_released", text, ExitCode::kNotAcquired};
 }
 

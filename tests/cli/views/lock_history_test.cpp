@@ -62,6 +62,31 @@ TEST(LockHistory, TimeOfTheGrant_ReplacesFirstSnapshot) {
   EXPECT_TRUE(series.spans().at(0).is_exact);
 }
 
+TEST(LockHistory, NextGrantIsExact_EndsTheHoldBefore) {
+  for (const bool is_known_late : {false, true}) {
+    Series series;
+    series.show({lock_of({7})});
+    auto next = lock_of({8});
+    if (is_known_late) series.show({next});
+    next.state.holders[0].held_since = kNow + 1s;
+    series.show({next});
+    EXPECT_EQ(Series::seconds(series.spans().at(0).ended), 1);
+    EXPECT_EQ(Series::seconds(series.spans().at(1).begin), 1);
+  }
+}
+
+TEST(LockHistory, NextGrantOfAReader_EndsNoOtherHold) {
+  Series series;
+  auto readers = lock_of({7});
+  readers.state.holders[0].access = Access::shared;
+  series.show({readers});
+  auto next = lock_of({8});
+  next.state.holders[0].access = Access::shared;
+  next.state.holders[0].held_since = kNow + 1s;
+  series.show({next});
+  EXPECT_EQ(Series::seconds(series.spans().at(0).ended), 2);
+}
+
 TEST(LockHistory, GrantByAWrongClock_IsNotUsed) {
   for (const auto grant : {kNow + 1s, kNow + 6s}) {
     Series series;

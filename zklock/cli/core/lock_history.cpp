@@ -27,6 +27,23 @@ WallTime last_known(const PastSpan& span) noexcept {
   return span.ended.value_or(span.seen);
 }
 
+bool is_exclusive(const PastSpan& span) noexcept {
+  return !span.is_delay && span.holder.access == Access::exclusive;
+}
+
+/// An exclusive hold has ended when the next one is granted. So if that time is exact, it replaces a
+/// later `ended`.
+void end_before_next_grant(std::vector<PastSpan>& spans) {
+  for (const PastSpan& next : spans) {
+    if (!next.is_exact || !is_exclusive(next)) continue;
+    for (PastSpan& span : spans) {
+      const bool was_before = is_exclusive(span) && span.begin < next.begin;
+      if (was_before && span.ended)
+        span.ended = std::min(*span.ended, std::max(span.seen, next.begin));
+    }
+  }
+}
+
 /// Returns the time at which to forget all until then, so that at most `most` remain. REQUIRES:
 /// there are more.
 WallTime end_to_forget(std::vector<WallTime> ends, std::size_t most) {
@@ -130,6 +147,7 @@ void LockHistory::record(LockPast& past, const SurveyedLock& lock) {
     span.ended.reset();
     span.most_waiting = std::max(span.most_waiting, lock.state.waiting);
   };
+  bool is_changed = false;
   for (const Participant& holder : lock.state.holders) {
     if (holder.node.size() > bounds_.name_bytes) continue;
     PastSpan& span = span_that([&holder](const PastSpan& each) { return is_of(each, holder); });
@@ -137,7 +155,7 @@ void LockHistory::record(LockPast& past, const SurveyedLock& lock) {
     const auto grant = holder.held_since.value_or(WallTime::max());
     if (!span.is_exact && span.absent <= grant && grant <= span.begin) {
       span.begin = grant;
-      span.is_exact = true;
+      span.is_exact = is_changed = true;
     }
     see(span);
   }
@@ -148,8 +166,11 @@ void LockHistory::record(LockPast& past, const SurveyedLock& lock) {
   }
   if (past.is_cut) return;
   for (PastSpan& span : past.spans) {
-    if (is_open(span) && span.seen < pass_.begin) span.ended = pass_.end;
+    if (!is_open(span) || span.seen >= pass_.begin) continue;
+    span.ended = pass_.end;
+    is_changed = true;
   }
+  if (is_changed) end_before_next_grant(past.spans);
 }
 
 std::vector<WallTime> LockHistory::ends_of(const LockPast& past) const {

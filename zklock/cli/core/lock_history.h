@@ -37,7 +37,8 @@ struct PastSpan {
   bool is_exact = false;  ///< `begin` is the time of the grant
   /// Begin of the last pass with it, but not before `begin`.
   WallTime seen;
-  /// End of the first pass without it, so it ended after `seen`. Unset while it lasts, or may last.
+  /// End of the first pass without it, so it ended after `seen`. For an exclusive hold, the exact
+  /// time of the next grant if that is earlier. Unset while it lasts, or may last.
   std::optional<WallTime> ended = std::nullopt;
   std::size_t most_waiting = 0;  ///< highest number of waiting contenders
 };
