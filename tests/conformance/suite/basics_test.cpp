@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holding, waiting and releasing, for every class, on servers and on the simulation.
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -82,7 +82,8 @@ TEST_P(Basics, SameOwner_NestsOrWaits) {
   const Owner owner = Owner::unique();
   auto hold = acquire(*lock, {.owner = owner});
   if (adapter().nests) {
-    auto nested = acquire(*second_object, {.owner = owner});
+    auto future = async_acquire(*second_object, {.owner = owner});
+    auto nested = get(future);
     EXPECT_EQ(nested.token(), hold.token());
     EXPECT_EQ(nested.node(), hold.node());
     EXPECT_TRUE(reaches_nodes(1));
@@ -133,7 +134,10 @@ TEST_P(Basics, Handler_IsCalledOnceWithHold) {
     if (++calls == 1) got.set_value(std::move(hold));
   });
   auto future = got.get_future();
-  EXPECT_EQ(get(future).state(), HoldState::held);
+  auto hold = get(future);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(static_cast<bool>(try_acquire(*lock)), adapter().shares);
+  hold.release();
   EXPECT_TRUE(becomes_empty());
   EXPECT_EQ(calls, 1);
 }
@@ -199,6 +203,22 @@ TEST_P(Basics, LockAndUnlock_FollowThreadOwnership) {
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(lock->try_lock());
   lock->unlock();
+}
+
+TEST_P(Basics, ThreadEndsWhileLocked_ReleasesItsLock) {
+  if (!adapter().has_lock) GTEST_SKIP() << "has no lock()";
+  const auto lock = make(connect());
+  std::thread([&] {
+    lock->lock();
+    if (adapter().nests) lock->lock();
+  }).join();
+  if (adapter().thread_owns) {
+    EXPECT_TRUE(becomes_empty());
+  } else {
+    EXPECT_TRUE(lock->is_locked());
+    EXPECT_FALSE(rival_try_acquire(*lock));
+    lock->unlock();
+  }
 }
 
 TEST_P(Basics, SecondLockOfThread_NestsOrIsRefused) {
@@ -271,6 +291,34 @@ TEST_P(Basics, Participants_AreListedInOrderOfArrival) {
   }
 }
 
+TEST_P(Basics, QueuePosition_CountsContendersAhead) {
+  if (!adapter().has_position) GTEST_SKIP() << "has no queue_position()";
+  const auto lock = make(connect());
+  const auto others = make(connect());
+  const Owner holder = Owner::unique();
+  const Owner waiter = Owner::unique();
+  const auto becomes = [&](std::size_t position) {
+    return environment().comes([&] { return lock->queue_position(waiter) == position; });
+  };
+  EXPECT_EQ(lock->queue_position(waiter), std::nullopt);
+  auto hold = rival_acquire(*others, {.owner = holder});
+  EXPECT_EQ(others->queue_position(holder), 0U);
+  EXPECT_EQ(lock->queue_position(holder), std::nullopt) << "it holds at the other client";
+  auto between = rival_async_acquire(*others);
+  ASSERT_TRUE(reaches_nodes(2));
+  auto waiting = async_acquire(*lock, {.owner = waiter});
+  ASSERT_TRUE(reaches_nodes(3));
+  auto again = async_acquire(*lock, {.owner = waiter});
+  ASSERT_TRUE(reaches_nodes(adapter().nests ? 3 : 4));
+  EXPECT_TRUE(becomes(2)) << "the first contender of an owner counts";
+  hold.release();
+  hold = get(between);
+  EXPECT_TRUE(becomes(1));
+  hold.release();
+  hold = get(waiting);
+  EXPECT_TRUE(becomes(0));
+}
+
 TEST_P(Basics, BadPaths_AreRefusedWithoutRequests) {
   Client& client = connect();
   for (const std::string path : {"", "lock", "/", "/a//b", "/a/", "/a/../b", "/zookeeper/x"}) {
@@ -326,50 +374,6 @@ TEST_P(Basics, LockDestroyed_WakesItsWaiters) {
   lock.reset();
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_TRUE(reaches_nodes(1));
-}
-
-// ---- many threads -------------------------------------------------------------------------------
-
-class Crowd : public SuiteTest {};
-INSTANTIATE_TEST_SUITE_P(, Crowd,
-                         ::testing::ValuesIn(every_class_on({EnvironmentKind::servers,
-                                                             EnvironmentKind::racing_simulation})),
-                         pairing_name);
-
-// Each rival increments two numbers under the lock; each reader must find them equal.
-TEST_P(Crowd, HundredThreads_ExcludeEachOther) {
-  constexpr int kThreads = 100;
-  constexpr int kRounds = 2;
-  const auto lock = make(connect());
-  const auto others = make(connect());
-  // Updated in two steps, so that overlapping holds lose an update.
-  std::atomic<int> one{0};
-  std::atomic<int> two{0};
-  std::atomic<int> torn{0};
-  const auto add = [](std::atomic<int>& number) {
-    const int before = number;
-    std::this_thread::yield();
-    number = before + 1;
-  };
-  std::vector<std::future<void>> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.push_back(in_thread([&, i] {
-      auto& mine = i % 2 == 0 ? *lock : *others;
-      for (int round = 0; round < kRounds; ++round) {
-        {
-          const auto hold = rival_acquire(mine);
-          add(one);
-          add(two);
-        }
-        const auto hold = acquire(mine);
-        if (one != two) ++torn;
-      }
-    }));
-  }
-  for (auto& thread : threads) get(thread);
-  EXPECT_EQ(one, kThreads * kRounds);
-  EXPECT_EQ(two, kThreads * kRounds);
-  EXPECT_EQ(torn, 0);
 }
 
 }  // namespace

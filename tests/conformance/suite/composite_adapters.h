@@ -89,6 +89,9 @@ struct CompositeAdapter : CommonTraits {
     }
   }
   static void lock(Lock& lock) { lock.mutex.lock(); }
+  static bool lock_or_stop(Lock& lock, std::stop_token stop) {
+    return lock.mutex.lock(std::move(stop));
+  }
   static bool lock_until(Lock& lock, Deadline deadline) {
     return lock.mutex.try_lock_until(deadline.at());
   }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,6 +131,13 @@ class LockOf : public SuiteLock {
     return async_acquire_as<typename F::Rival>(std::move(options));
   }
   std::vector<Participant> participants() const override { return F::participants(*lock_); }
+  std::optional<std::size_t> queue_position(const Owner& owner) const override {
+    if constexpr (HasQueuePosition<F>) {
+      return lock_->queue_position(owner);
+    } else {
+      throw std::logic_error("it has no queue_position()");
+    }
+  }
 
  protected:
   typename F::Lock& of_adapter() const { return *lock_; }
@@ -156,6 +164,9 @@ class LockableOf final : public LockOf<F> {
   using LockOf<F>::LockOf;
 
   void lock() override { F::lock(this->of_adapter()); }
+  bool lock_or_stop(std::stop_token stop) override {
+    return F::lock_or_stop(this->of_adapter(), std::move(stop));
+  }
   bool lock_until(Deadline deadline) override {
     return F::lock_until(this->of_adapter(), deadline);
   }
@@ -198,6 +209,7 @@ LockAdapter adapter_of() {
                       .delays = F::kDelays,
                       .on_ensembles = F::kOnEnsembles,
                       .has_lock = HasLockAndUnlock<F>,
+                      .has_position = HasQueuePosition<F>,
                       .thread_owns = false,
                       .delivered = F::kDelivered,
                       .paths = F::paths(kPath),

@@ -96,6 +96,9 @@ TEST_P(Events, PositionChanges_SendWaitingEvents) {
   holder.release();
   auto hold = recorder_.granted(get(waiting));
   EXPECT_TRUE(receives({"waiting 2", "waiting 1", "acquired"}));
+  if (adapter().keeps_node) {
+    EXPECT_EQ(recorder_.events().front().token, hold.token());
+  }
   hold.release();
   EXPECT_TRUE(receives({"waiting 2", "waiting 1", "acquired", "released"}));
 }

@@ -31,6 +31,7 @@ struct LockAdapter {
   int delays;
   bool on_ensembles;
   bool has_lock;
+  bool has_position;
   bool thread_owns;
   DeliveredEvents delivered;
   std::vector<std::string> paths;  // of the lock on kPath

@@ -3,6 +3,7 @@
 
 #include <future>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,12 +29,18 @@ namespace zklock::testing {
 // | members of CommonTraits                   | the differences from most classes                    |
 // | acquire, async_acquire (both)          | have the contract of ReentrantMutex                  |
 // | participants(lock)                     | the contenders in the queue                          |
-// | lock, lock_until, unlock, is_locked    | optional: see the concept below                      |
+// | lock, lock_or_stop, lock_until,        | optional: see the concept below                      |
+// | try_lock, unlock, is_locked            |                                                      |
 // | thread_owns                            | whether only the locking thread may unlock           |
 
 template <class F>
 concept HasLockAndUnlock = requires(typename F::Lock& lock) {
   F::unlock(lock);
+};
+
+template <class F>
+concept HasQueuePosition = requires(const typename F::Lock& lock, const Owner& owner) {
+  lock.queue_position(owner);
 };
 
 // The facts that hold for most classes. A adapter that overrides one says why.
@@ -111,6 +118,7 @@ struct PlainAdapter : CommonTraits {
 template <class L, class Options>
 struct LockableAdapter : PlainAdapter<L, Options> {
   static void lock(L& lock) { lock.lock(); }
+  static bool lock_or_stop(L& lock, std::stop_token stop) { return lock.lock(std::move(stop)); }
   static bool lock_until(L& lock, Deadline deadline) { return lock.try_lock_until(deadline.at()); }
   static bool try_lock(L& lock) { return lock.try_lock(); }
   static void unlock(L& lock) { lock.unlock(); }
@@ -161,6 +169,9 @@ struct ReaderAdapter : PlainAdapter<SharedMutex, ExclusiveOptions> {
     lock.async_acquire_shared(std::move(options), std::move(handler));
   }
   static void lock(Lock& lock) { lock.lock_shared(); }
+  static bool lock_or_stop(Lock& lock, std::stop_token stop) {
+    return lock.lock_shared(std::move(stop));
+  }
   static bool lock_until(Lock& lock, Deadline deadline) {
     return lock.try_lock_shared_until(deadline.at());
   }

@@ -159,6 +159,7 @@ TEST_P(Leaders, LeaderLost_ProclamationIsRemoved) {
   EXPECT_TRUE(watch.reaches({first}));
   dead.proclaim("a");
   EXPECT_TRUE(watch.reaches({first, 0, "a"}));
+  dead.proclaim("a");  // no change
   auto waiting = async_acquire(*others);
   EXPECT_TRUE(environment().comes([&] { return lock->participants().size() == 2; }));
   dead.proclaim("b");

@@ -132,6 +132,7 @@ TEST_P(MaximumHold, LongestDurations_HoldIsNotLost) {
   EXPECT_TRUE(hold.renew(longest));
   EXPECT_EQ(hold.state(), HoldState::held);
   hold.release();
+  EXPECT_FALSE(hold.renew());
   hold = acquire(*lock, {.max_hold = longest});
   EXPECT_EQ(hold.state(), HoldState::held);
 }

@@ -114,9 +114,12 @@ class SuiteLock {
   virtual Grant rival_acquire(AcquireOptions options) = 0;
   virtual GrantFuture rival_async_acquire(AcquireOptions options) = 0;
   virtual std::vector<Participant> participants() const = 0;
+  // REQUIRES: LockAdapter::has_position.
+  virtual std::optional<std::size_t> queue_position(const Owner& owner) const = 0;
 
   // Throw std::logic_error unless LockAdapter::has_lock.
   virtual void lock() { no_lock(); }
+  virtual bool lock_or_stop(std::stop_token) { no_lock(); }
   virtual bool lock_until(Deadline) { no_lock(); }
   virtual bool try_lock() { no_lock(); }
   virtual void unlock() { no_lock(); }

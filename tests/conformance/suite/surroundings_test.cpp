@@ -63,6 +63,7 @@ TEST_P(Foreign, ForeignContenderBehind_DoesNotBlock) {
   EXPECT_TRUE(all[0].holds);
   EXPECT_EQ(kPath + "/" + all[1].node, foreign);
   EXPECT_EQ(all[1].pid, 0);
+  EXPECT_EQ(all[1].owner + all[1].host + all[1].application + all[1].thread, "");
   EXPECT_FALSE(all[1].holds);
   EXPECT_EQ(hold.state(), HoldState::held);
   hold.release();

@@ -53,17 +53,22 @@ TEST_P(Waits, SingleAttempt_FailsAndLeavesNoNode) {
 
 TEST_P(Waits, EmptyHold_NamesTheHolder) {
   if (!adapter().calls) GTEST_SKIP() << "a leadership has none";
-  const auto refused = try_acquire(*lock_);
-  ASSERT_FALSE(refused);
+  auto timed = async_acquire(*lock_, {.deadline = environment().in(50ms)});
+  std::vector<Grant> refused;
+  refused.push_back(get_in_time(timed));
+  refused.push_back(try_acquire(*lock_));
   const Deadline deadline = environment().in(kTestTimeout);
-  const LockState state = refused.blocked_by(deadline);
-  ASSERT_EQ(state.holders.size(), 1U);
-  EXPECT_EQ(state.holding, 1U);
-  bool is_held = false;
-  for (std::size_t i = 0; i < environment().ensembles(); ++i) {
-    is_held = is_held || kPath + "/" + state.holders[0].node == blocking_.node(i);
+  for (const Grant& each : refused) {
+    ASSERT_FALSE(each);
+    const LockState state = each.blocked_by(deadline);
+    ASSERT_EQ(state.holders.size(), 1U);
+    EXPECT_EQ(state.holding, 1U);
+    bool is_held = false;
+    for (std::size_t i = 0; i < environment().ensembles(); ++i) {
+      is_held = is_held || kPath + "/" + state.holders[0].node == blocking_.node(i);
+    }
+    EXPECT_TRUE(is_held) << state.holders[0].node;
   }
-  EXPECT_TRUE(is_held) << state.holders[0].node;
   EXPECT_EQ(blocking_.blocked_by(deadline), LockState()) << "it was granted";
 }
 
@@ -101,6 +106,10 @@ TEST_P(Waits, StopBeforeCall_SendsNothing) {
   expected_ = HoldState::lost;
   EXPECT_TRUE(becomes_empty());
   EXPECT_FALSE(acquire(*lock_, {.stop = stop.get_token()}));
+  if (adapter().has_lock) {
+    EXPECT_FALSE(lock_->lock_or_stop(stop.get_token()));
+    EXPECT_FALSE(lock_->is_locked());
+  }
 }
 
 TEST_P(Waits, StopWhileWaiting_LeavesQueue) {
@@ -109,10 +118,16 @@ TEST_P(Waits, StopWhileWaiting_LeavesQueue) {
   ASSERT_TRUE(reaches_nodes(2));
   auto blocked = in_thread([&] { return acquire(*lock_, {.stop = stop.get_token()}); });
   ASSERT_TRUE(reaches_nodes(3));
+  auto locking = in_thread([&] {
+    return adapter().has_lock ? lock_->lock_or_stop(stop.get_token())
+                              : static_cast<bool>(acquire(*lock_, {.stop = stop.get_token()}));
+  });
+  ASSERT_TRUE(reaches_nodes(4));
   EXPECT_FALSE(is_ready(asynchronous));
   stop.request_stop();
   EXPECT_FALSE(get(asynchronous));
   EXPECT_FALSE(get(blocked));
+  EXPECT_FALSE(get(locking));
   expect_only_the_holder();
 }
 
@@ -121,6 +136,7 @@ TEST_P(Waits, InterruptWhileWaiting_LeavesQueue) {
   std::vector<std::function<void()>> calls{[this] { acquire(*lock_); }};
   if (adapter().has_lock) {
     calls.emplace_back([this] { lock_->lock(); });
+    calls.emplace_back([this] { static_cast<void>(lock_->lock_or_stop({})); });
     calls.emplace_back([this] { lock_->lock_until(Deadline::never()); });
   }
   for (const auto& call : calls) {
