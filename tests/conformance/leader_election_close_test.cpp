@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/gate.h"
 #include "conformance/leader_election_fixture.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/overlap_detector.h"

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/gate.h"
 #include "conformance/leader_election_fixture.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/log_capture.h"
@@ -91,20 +92,6 @@ TEST_F(Election, SessionEnds_FunctionIsStoppedAndElectedAgain) {
   EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
-TEST_F(Election, ZnodeIsDeleted_FunctionIsStopped) {
-  const TestServer* const server = SharedServer::server();
-  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
-  LeaderElection election(*client_, kPath, until_the_end());
-  election.start();
-  ASSERT_TRUE(overlaps_.reaches(1));
-  const std::string node = kPath + "/" + nodes().at(0);
-  ASSERT_TRUE(eventually([&] { return watched(*server, node); }, kTestTimeout));
-  ASSERT_EQ(raw().delete_node(node), ZOK);
-  ASSERT_TRUE(overlaps_.reaches(2));
-  EXPECT_TRUE(overlaps_.tokens_rise());
-  EXPECT_FALSE(overlaps_.overlapped());
-}
-
 TEST_F(Election, FunctionThrows_NextCandidateLeads) {
   LogCapture log;
   ClientOptions logged = options();
@@ -149,21 +136,6 @@ TEST_F(Election, EarlierFailure_IsDestroyedWithNoLockHeld) {
   ASSERT_TRUE(overlaps_.reaches(3));
   EXPECT_TRUE(eventually([&] { return died == 1; }, kTestTimeout)) << "the second took its place";
   queries = false;
-}
-
-TEST_F(Election, FunctionThrows_IsCalledAgain) {
-  std::atomic<int> calls{0};
-  LeaderElection election(*client_, kPath, {.retry_delay_min = 1ms, .retry_delay_max = 2ms},
-                          [&](const Leadership& leadership) {
-                            const OverlapDetector::Call call(overlaps_, leadership.token());
-                            if (++calls < 4) throw 42;
-                            wait_for_the_end(leadership);
-                          });
-  election.start();
-  ASSERT_TRUE(overlaps_.reaches(4));
-  EXPECT_THROW(std::rethrow_exception(election.last_failure()), int);
-  EXPECT_TRUE(election.has_leadership());
-  EXPECT_TRUE(overlaps_.tokens_rise());
 }
 
 // ---- queueing by itself and on request ----------------------------------------------------------

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/gate.h"
 #include "conformance/leader_fixture.h"
 #include "conformance/leader_latch_listener_fixture.h"
 
@@ -217,23 +218,6 @@ TEST_F(LatchClosing, LatchOutlivesItsClient_QueriesThrowClosed) {
   EXPECT_EQ(error_of([&] { return behind->wait_until_leader(); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return behind->leader(); }), Errc::closed);
   EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(LatchClosing, ClosedAfterALoss_LeavesNoZnode) {
-  const auto other = connect();
-  for (int i = 0; i < 3; ++i) {
-    const auto first = leading_latch(*client_);
-    const auto second = start_latch(*other);
-    ASSERT_TRUE(reaches_nodes(2));
-    expire(*client_);
-    ASSERT_TRUE(second->wait_until_leader(kTestTimeout));
-    ASSERT_TRUE(reaches_nodes(2));
-    first->close();
-    second->close(CloseMode::notify);
-    EXPECT_TRUE(client_->flush(kTestTimeout));
-    EXPECT_TRUE(other->flush(kTestTimeout));
-    EXPECT_TRUE(nothing_is_left());
-  }
 }
 
 }  // namespace

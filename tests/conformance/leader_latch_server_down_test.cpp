@@ -2,7 +2,6 @@
 // LeaderLatch while its server is down.
 #include <optional>
 
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/leader_fixture.h"
@@ -69,32 +68,6 @@ TEST_F(LatchOnItsServer, ClientIsClosedDuringARetryDelay_WaitThrows) {
   EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
   EXPECT_EQ(latch.error()->errc(), Errc::closed);
   start_again();  // the fixture needs a server to clean up
-}
-
-TEST_F(LatchOnItsServer, ServerIsKilled_LeadsAgainAfterTheRestart) {
-  const auto client = connect();
-  const auto other = connect();
-  Chronicle<FencingToken> writes;
-  LeaderLatch first(*client, kPath);
-  LeaderLatch second(*other, kPath);
-  const auto write = [&](const Leadership& l) { writes.add(l.token()); };
-  const auto first_subscription = first.add_listener(write, {});
-  const auto second_subscription = second.add_listener(write, {});
-  first.start();
-  ASSERT_TRUE(first.wait_until_leader(kTestTimeout));
-  second.start();
-  ASSERT_TRUE(reaches_nodes(2));
-  kill_and_restart();
-  // The session may have survived or ended. One latch leads, and both are enqueued.
-  ASSERT_TRUE(
-      eventually([&] { return first.has_leadership() || second.has_leadership(); }, kTestTimeout));
-  ASSERT_TRUE(reaches_nodes(2));
-  LeaderLatch& leader = first.has_leadership() ? first : second;
-  LeaderLatch& follower = &leader == &first ? second : first;
-  leader.close();
-  EXPECT_TRUE(follower.wait_until_leader(kTestTimeout));
-  const auto tokens = writes.all();
-  for (std::size_t i = 1; i < tokens.size(); ++i) EXPECT_GT(tokens[i], tokens[i - 1]);
 }
 
 }  // namespace

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lock listeners: their events, their threads, and that a blocked listener harms no other code.
+// Lock listeners: their threads, and that a blocked listener harms no other code.
+// suite/events_test.cpp has the events.
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/event_log.h"
+#include "conformance/gate.h"
 #include "conformance/lock_test.h"
-#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -29,85 +27,6 @@ class Listener : public LockTest {
   EventLog log_;
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
-
-TEST_F(Listener, GrantAndRelease_AreReported) {
-  const Owner owner = Owner::unique();
-  Hold hold = mutex_.acquire({.owner = owner});
-  const auto token = hold.token();
-  hold.release();
-  ASSERT_TRUE(log_.reaches({"acquired", "released"}));
-  for (const LockEvent& event : log_.all()) {
-    EXPECT_EQ(event.path, kPath);
-    EXPECT_EQ(event.owner, owner);
-    EXPECT_EQ(event.token, token);
-  }
-}
-
-TEST_F(Listener, NestedHolds_ReportFirstGrantAndLastRelease) {
-  mutex_.lock();
-  mutex_.lock();
-  Hold hold = mutex_.acquire();
-  hold.release();
-  mutex_.unlock();
-  ASSERT_TRUE(log_.reaches({"acquired"}));
-  mutex_.unlock();
-  mutex_.lock();
-  mutex_.unlock();
-  EXPECT_TRUE(log_.reaches({"acquired", "released", "acquired", "released"}));
-}
-
-TEST_F(Listener, ContenderWaits_QueuePositionsAreReported) {
-  ReentrantMutex others(*other_, kPath);
-  Hold holder = others.acquire();
-  std::stop_source stop;
-  auto between = others.async_acquire({.stop = stop.get_token()});
-  ASSERT_TRUE(reaches_nodes(2));
-  auto waiting = mutex_.async_acquire();
-  ASSERT_TRUE(log_.reaches({"waiting 2"}));
-  stop.request_stop();
-  ASSERT_TRUE(log_.reaches({"waiting 2", "waiting 1"}));
-  holder.release();
-  Hold hold = get(waiting);
-  EXPECT_EQ(log_.all().front().token, hold.token());
-  hold.release();
-  EXPECT_TRUE(log_.reaches({"waiting 2", "waiting 1", "acquired", "released"}));
-  EXPECT_FALSE(get(between));
-}
-
-TEST_F(Listener, ContenderIsNotGranted_NoReleaseIsReported) {
-  ReentrantMutex others(*other_, kPath);
-  Hold holder = others.acquire();
-  EXPECT_FALSE(mutex_.try_lock());
-  std::stop_source stop;
-  auto waiting = mutex_.async_acquire({.stop = stop.get_token()});
-  ASSERT_TRUE(log_.reaches({"waiting 1"}));
-  stop.request_stop();
-  EXPECT_FALSE(get(waiting));
-  holder.release();
-  ASSERT_TRUE(becomes_empty());  // the next lock() need not wait
-  mutex_.lock();
-  mutex_.unlock();
-  EXPECT_TRUE(log_.reaches({"waiting 1", "acquired", "released"}));
-}
-
-TEST_F(Listener, HoldIsLost_LossIsReportedOnce) {
-  Hold hold = mutex_.acquire();
-  expire_session(chroot_.hosts(), client_->session_id());
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
-  hold.release();
-  mutex_.lock();
-  mutex_.unlock();
-  EXPECT_TRUE(eventually(
-      [&] {
-        const Texts reported = log_.texts();
-        return !reported.empty() && reported.back() == "released";
-      },
-      kTestTimeout));
-  Texts texts = log_.texts();
-  // The takeover first breaks the connection, which can be restored before the session ends.
-  std::erase_if(texts, [](const auto& text) { return text == "suspended" || text == "resumed"; });
-  EXPECT_EQ(texts, (Texts{"acquired", "lost", "acquired", "released"}));
-}
 
 TEST_F(Listener, TwoObjects_ListenerOfTheCreatingObjectIsCalled) {
   EventLog second_log;
@@ -134,42 +53,12 @@ TEST_F(Listener, ThrowingListener_IsCalledAgain) {
   EXPECT_TRUE(eventually([&] { return calls == 2; }, kTestTimeout));
 }
 
-// A gate at which listeners block.
-class Gate {
- public:
-  ~Gate() { open(); }
-  void pass() {
-    std::unique_lock lock(mutex_);
-    ++arrived_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return open_; });
-  }
-  bool reached(int count) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kTestTimeout, [&] { return arrived_ >= count; });
-  }
-  void open() {
-    const std::lock_guard guard(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-  bool open_ = false;
-};
-
 // More listeners than the client has threads for callbacks.
 TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
   constexpr int kMany = 12;
   Gate gate;
   std::vector<std::unique_ptr<ReentrantMutex>> blocked;
-  struct Opener {
-    Gate& gate;
-    ~Opener() { gate.open(); }  // before the mutexes' destructors wait for their listeners
-  } const opener{gate};
+  const Gate::Opener opener(gate);
   std::vector<Hold> holds;
   for (int i = 0; i < kMany; ++i) {
     blocked.push_back(std::make_unique<ReentrantMutex>(
@@ -177,7 +66,7 @@ TEST_F(Listener, BlockedListeners_OtherCallbacksAndLeasesContinue) {
         LockOptions{.listener = [&](const LockEvent&) { gate.pass(); }}));
     holds.push_back(blocked.back()->acquire());
   }
-  ASSERT_TRUE(gate.reached(kMany));
+  ASSERT_TRUE(gate.reached_by(kMany));
   auto granted = mutex_.async_acquire();
   EXPECT_TRUE(get(granted));
   EXPECT_TRUE(log_.reaches({"acquired", "released"}));
@@ -233,7 +122,7 @@ TEST_F(Listener, ObjectIsDestroyed_ListenerIsNotCalledAgain) {
                                                     returned = true;
                                                   }});
     hold = mutex->acquire({.owner = Owner::unique()});
-    EXPECT_TRUE(gate.reached(1));
+    EXPECT_TRUE(gate.reached_by(1));
     return in_thread([mutex = std::move(mutex), &returned]() mutable {
       mutex.reset();
       return returned.load();
@@ -260,23 +149,6 @@ TEST_F(Listener, ListenerDestroysItsObject_DoesNotDeadlock) {
                                            }});
   mutex->acquire().release();
   EXPECT_TRUE(eventually([&] { return destroyed.load(); }, kTestTimeout));
-}
-
-class ListenerOfABrokenConnection : public OwnServerTest {};
-
-TEST_F(ListenerOfABrokenConnection, ServerRestarts_SuspendedAndResumedAreReported) {
-  ClientOptions patient = options();
-  patient.session_timeout = 60s;
-  const auto client = connect(patient);
-  EventLog log;
-  ReentrantMutex mutex(*client, kPath, {.listener = log.listener()});
-  Hold hold = mutex.acquire();
-  server_.kill();
-  ASSERT_TRUE(log.reaches({"acquired", "suspended"}));
-  start_again(*client);
-  EXPECT_TRUE(log.reaches({"acquired", "suspended", "resumed"}));
-  hold.release();
-  EXPECT_TRUE(log.reaches({"acquired", "suspended", "resumed", "released"}));
 }
 
 }  // namespace

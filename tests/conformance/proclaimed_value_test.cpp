@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The value that a leader proclaims: its znode, its errors and its deadline.
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <future>
@@ -18,33 +17,6 @@
 
 namespace zklock::testing {
 namespace {
-
-TEST_F(ElectionObserverTest, SessionOfTheLeaderEnds_ValueIsDeleted) {
-  ElectionStateLog states;
-  ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = states.listen_to(observer);
-  const auto first = leading_latch(*client_);
-  const Leadership dead = first->leadership();
-  dead.proclaim("the first");
-  ASSERT_TRUE(states.reaches({dead.token(), "the first"}));
-  const auto second = start_latch(*other_);
-  ASSERT_TRUE(reaches_nodes(3));
-  expire(*client_);
-  const Leadership next = next_leadership(*second, dead.token());
-  ASSERT_TRUE(states.reaches({next.token(), std::nullopt}));
-  EXPECT_EQ(raw().exists(proclaimed_node(dead)).rc, ZNONODE);
-  // Before the latch knows that its leadership ended, a proclaim() could lose its reply with the
-  // connection.
-  ASSERT_TRUE(eventually([&] { return dead.end_token().stop_requested(); }, kTestTimeout));
-  EXPECT_EQ(error_of([&] { return dead.proclaim("I am back"), 0; }), Errc::lock_lost);
-  next.proclaim("the second");
-  ASSERT_TRUE(states.reaches({next.token(), "the second"}));
-  for (const ReportedState& each : states.all()) {
-    if (each.value) {
-      EXPECT_EQ(each.value == "the first", each.leader == dead.token());
-    }
-  }
-}
 
 TEST_F(ElectionObserverTest, StaleLeader_CannotProclaim) {
   const auto first = leading_latch(*client_);
@@ -107,31 +79,6 @@ TEST_F(ElectionObserverTest, ForeignLeader_HasNoValue) {
   ASSERT_TRUE(state.leader);
   EXPECT_EQ(kPath + "/" + state.leader->node, foreign.path);
   EXPECT_EQ(state.value, std::nullopt);
-}
-
-TEST_F(ElectionObserverTest, ElectionFunctionProclaims_ObserverReceivesTheValue) {
-  ElectionStateLog states;
-  ElectionObserver observer(*observers_client_, kPath);
-  const Subscription subscription = states.listen_to(observer);
-  Gate gate;
-  std::atomic<int> calls{0};
-  std::promise<FencingToken> token;
-  LeaderElection election(*client_, kPath, {.auto_requeue = false},
-                          [&](const Leadership& leadership) {
-                            if (++calls > 1) return;
-                            leadership.proclaim("here");
-                            token.set_value(leadership.token());
-                            gate.pass();
-                          });
-  const Gate::Opener opener(gate);
-  election.start();
-  auto leads = token.get_future();
-  const FencingToken leader = get(leads);
-  ASSERT_TRUE(states.reaches({leader, "here"}));
-  gate.open();
-  ASSERT_TRUE(states.reaches({}));
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(ElectionObserverTest, HandlerFutureAndCoroutine_HaveEqualOutcomes) {
