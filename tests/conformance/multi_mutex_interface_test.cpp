@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// MultiMutex: invalid arguments, guards of std and Boost, handlers, futures, coroutines,
-// contention.
+// MultiMutex: invalid arguments, destruction while locked, handlers, coroutines, fork().
 #include <array>
-#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <new>
-#include <stdexcept>
-#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <boost/chrono.hpp>
-#include <boost/thread/lock_types.hpp>
 #include <gtest/gtest.h>
 
-#include "conformance/chronicle.h"
 #include "conformance/fork_and.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
@@ -71,108 +63,7 @@ TEST_F(MultiInterface, DestroyedWhileLocked_PartsStayLocked) {
   EXPECT_TRUE(all_become_empty()) << "its thread has ended";
 }
 
-TEST_F(MultiInterface, UniqueLock_SupportsAllItsModes) {
-  {
-    const std::unique_lock lock(mutex_);
-    EXPECT_TRUE(lock.owns_lock());
-    EXPECT_FALSE(is_free("/a"));
-  }
-  Hold block = ReentrantMutex(*other_, "/b").acquire();
-  EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::system_clock::now() + 50ms).owns_lock());
-  block.release();
-  EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
-  {
-    boost::unique_lock<MultiMutex> lock(mutex_, boost::defer_lock);
-    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kTestTimeout.count())));
-  }
-  EXPECT_TRUE(all_become_empty());
-}
-
-TEST_F(MultiInterface, ExceptionInSection_ReleasesAllParts) {
-  EXPECT_THROW(
-      {
-        const std::lock_guard guard(mutex_);
-        throw std::runtime_error("in the critical section");
-      },
-      std::runtime_error);
-  EXPECT_TRUE(all_become_empty());
-  EXPECT_THROW(
-      {
-        const MultiHold hold = mutex_.acquire();
-        throw std::runtime_error("in the critical section");
-      },
-      std::runtime_error);
-  EXPECT_TRUE(all_become_empty());
-  EXPECT_EQ(mutex_.hold_count(), 0);
-}
-
-TEST_F(MultiInterface, ScopedLocksInOppositeOrders_ExcludeEachOther) {
-  constexpr int kRounds = 5;
-  std::atomic<int> overlaps{0};
-  std::atomic<int> inside{0};
-  int done = 0;  // guarded by the locks
-  std::vector<std::future<void>> threads;
-  for (Client* client : {client_.get(), other_.get()}) {
-    threads.push_back(in_thread([&, client] {
-      MultiMutex first(*client, {"/a", "/b"});
-      MultiMutex second(*client, {"/c", "/d"});
-      const auto enter = [&] {
-        if (++inside != 1) ++overlaps;
-        ++done;
-        --inside;
-      };
-      for (int round = 0; round < kRounds; ++round) {
-        if (client == client_.get()) {
-          const std::scoped_lock both(first, second);
-          enter();
-        } else {
-          const std::scoped_lock both(second, first);
-          enter();
-        }
-      }
-    }));
-  }
-  for (auto& thread : threads) get(thread);
-  EXPECT_EQ(done, 2 * kRounds);
-  EXPECT_EQ(overlaps, 0);
-  for (const std::string path : {"/a", "/b", "/c", "/d"}) EXPECT_TRUE(becomes_empty(path));
-}
-
 // ---- asynchronous calls -------------------------------------------------------------------------
-
-TEST_F(MultiInterface, AsyncAcquire_PassesHoldOrErrorToHandler) {
-  Chronicle<std::string> results;
-  const auto handler = [&](MultiHold hold, const std::exception_ptr& error) {
-    results.add(error ? "error" : hold ? "hold" : "nothing");
-  };
-  mutex_.async_acquire({}, handler);
-  ASSERT_TRUE(results.has("hold"));
-  Hold block = ReentrantMutex(*other_, "/b").acquire();
-  mutex_.async_acquire({.deadline = 50ms}, handler);
-  ASSERT_TRUE(results.has("nothing"));
-  mutex_.async_acquire({}, handler);
-  ASSERT_TRUE(reaches_nodes(2, "/b"));
-  client_->close();
-  ASSERT_TRUE(results.has("error"));
-  EXPECT_EQ(results.size(), 3U);
-}
-
-TEST_F(MultiInterface, ManyAsyncWaiters_AreGrantedInOrder) {
-  constexpr int kWaiters = 100;
-  Chronicle<int> order;
-  MultiHold hold = mutex_.acquire();
-  for (int i = 0; i < kWaiters; ++i) {
-    mutex_.async_acquire({}, [&order, i](const MultiHold&, const auto&) { order.add(i); });
-  }
-  ASSERT_TRUE(reaches_nodes(kWaiters + 1, "/a"));
-  EXPECT_EQ(order.size(), 0U);
-  hold.release();
-  ASSERT_TRUE(order.reaches(kWaiters));
-  for (int i = 0; i < kWaiters; ++i) EXPECT_EQ(order.all().at(static_cast<std::size_t>(i)), i);
-  EXPECT_TRUE(all_become_empty());
-}
 
 // Objects that the handler owns, even the Client, are destroyed on the thread of the handler.
 TEST_F(MultiInterface, HandlerOwnsClient_DestroysItOnHandlerThread) {
@@ -224,23 +115,6 @@ TEST_F(MultiInterface, BlockingCallOnOnlyExecutorThread_Returns) {
   ASSERT_TRUE(reaches_nodes(2, "/b"));
   block.release();
   EXPECT_TRUE(get(result));
-}
-
-Task<MultiHold> acquire(MultiMutex& mutex, AcquireOptions options) {
-  MultiHold hold = co_await mutex.co_acquire(options);
-  co_return std::move(hold);
-}
-
-TEST_F(MultiInterface, CoAcquire_ReturnsHoldOrThrows) {
-  auto first = acquire(mutex_, {});
-  MultiHold hold = get(first.result);
-  EXPECT_EQ(hold.state(), HoldState::held);
-  auto second = acquire(mutex_, {.deadline = 50ms});
-  EXPECT_FALSE(static_cast<bool>(get(second.result)));
-  auto third = acquire(mutex_, {});
-  ASSERT_TRUE(reaches_nodes(2, "/a"));
-  client_->close();
-  EXPECT_EQ(error_of([&] { return get(third.result); }), Errc::closed);
 }
 
 Task<MultiHold> acquire_with(MultiMutex::Awaitable awaitable) {

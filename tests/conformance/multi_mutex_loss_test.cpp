@@ -5,7 +5,6 @@
 #include <memory>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -38,60 +37,6 @@ class MultiLoss : public LockTest {
 };
 
 // ---- while waiting ------------------------------------------------------------------------------
-
-TEST_F(MultiLoss, SessionExpiresWhileWaiting_EnqueuesAllPartsAgain) {
-  Hold b = others_b_.acquire();
-  auto waiting = in_thread([this] { return mutex_.acquire({.deadline = kTestTimeout}); });
-  ASSERT_TRUE(waits_for_b());
-  const std::string old_node = nodes("/a").at(0);
-  const auto old_session = client_->session_id();
-  expire();
-  ASSERT_TRUE(eventually([&] { return nodes("/a").size() == 1 && nodes("/a").at(0) != old_node; },
-                         kTestTimeout));
-  ASSERT_TRUE(waits_for_b());
-  EXPECT_FALSE(is_ready(waiting));
-  b.release();
-  const MultiHold hold = get(waiting);
-  EXPECT_EQ(hold.state(), HoldState::held);
-  for (const Hold& single : hold.holds()) {
-    EXPECT_EQ(single.state(), HoldState::held);
-    EXPECT_NE(raw().exists(single.node()).stat.ephemeralOwner, old_session);
-  }
-}
-
-TEST_F(MultiLoss, SessionExpiresUnderFailPolicy_ThrowsLockLost) {
-  MultiMutex failing(*client_, {"/a", "/b"}, {.on_node_lost = OnNodeLost::fail});
-  const Hold b = others_b_.acquire();
-  auto waiting = failing.async_acquire();
-  ASSERT_TRUE(waits_for_b());
-  const auto old_session = client_->session_id();
-  expire();
-  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::lock_lost);
-  // The lease may have expired before the client learned of the session's end.
-  ASSERT_TRUE(eventually([&] { return client_->session_id() != old_session; }, kTestTimeout));
-  ASSERT_TRUE(client_->wait_until_connected(kTestTimeout));
-  EXPECT_TRUE(becomes_empty("/a"));
-  EXPECT_TRUE(reaches_nodes(1, "/b"));
-  EXPECT_FALSE(failing.try_lock());  // false, and no error: the other client still holds
-
-  auto closed = failing.async_acquire();
-  ASSERT_TRUE(waits_for_b());
-  client_->close();
-  EXPECT_EQ(error_of([&] { return get(closed); }), Errc::closed);
-}
-
-TEST_F(MultiLoss, SessionExpiresBeforeDeadline_DeadlineStillApplies) {
-  const Hold b = others_b_.acquire();
-  static_cast<void>(raw());                      // connects
-  const auto deadline = LeaseClock::now() + 6s;  // enqueued well before that
-  auto waiting = in_thread([&] { return mutex_.try_lock_until(deadline); });
-  ASSERT_TRUE(waits_for_b());
-  expire();
-  EXPECT_FALSE(get(waiting));
-  EXPECT_GE(LeaseClock::now(), deadline);
-  EXPECT_TRUE(becomes_empty("/a"));
-  EXPECT_TRUE(reaches_nodes(1, "/b"));
-}
 
 // The lost part has a new holder when the last part is granted. That must not be a grant of the
 // whole.
@@ -148,23 +93,6 @@ TEST_F(MultiLoss, EarlierLockOfOwnerLost_ThrowsLockLost) {
 
 // ---- while holding ------------------------------------------------------------------------------
 
-TEST_F(MultiLoss, SessionExpiresWhileHeld_NotifiesLossOnce) {
-  MultiHold hold = mutex_.acquire();
-  std::atomic<int> fired{0};
-  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
-  expire();
-  EXPECT_TRUE(becomes_lost(hold));
-  EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
-  EXPECT_TRUE(hold.loss_token().stop_requested());
-  EXPECT_EQ(hold.valid_until(), LeaseClock::time_point::min());
-  EXPECT_TRUE(static_cast<bool>(hold));
-  EXPECT_EQ(mutex_.hold_count(), 0);
-  EXPECT_EQ(error_of([this] { return mutex_.acquire(); }), Errc::lock_lost);
-  hold.release();  // no effect
-  EXPECT_EQ(mutex_.acquire().state(), HoldState::held);
-  EXPECT_EQ(fired, 1);
-}
-
 TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   MultiHold hold = mutex_.acquire();
@@ -180,20 +108,6 @@ TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
   EXPECT_TRUE(eventually([&] { return hold[0].state() == HoldState::lost; }, kTestTimeout));
   hold.release();
   EXPECT_EQ(fired, 1);
-}
-
-TEST_F(MultiLoss, LockLost_MustBeUnlockedBeforeNextLock) {
-  mutex_.lock();
-  expire();
-  EXPECT_TRUE(eventually([&] { return !mutex_.is_held_by_this_thread(); }, kTestTimeout));
-  EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::lock_lost);
-  mutex_.unlock();  // no error: it undoes the lost lock()
-  EXPECT_EQ(error_of([this] { mutex_.unlock(); }), Errc::not_owner);
-  mutex_.lock();
-  EXPECT_EQ(mutex_.hold_count(), 1);
-  mutex_.unlock();
-  EXPECT_TRUE(becomes_empty("/a"));
-  EXPECT_TRUE(becomes_empty("/b"));
 }
 
 // A loss callback may release its own hold: release() does not wait for callbacks.

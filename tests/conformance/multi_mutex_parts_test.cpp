@@ -144,19 +144,6 @@ TEST_F(MultiMutexParts, OwnerWithPermits_GetsNoMutexAndNoOtherPermits) {
   EXPECT_TRUE(reaches_nodes(1, "/permits"));
 }
 
-TEST_F(MultiMutexParts, UnlockOfMutex_ReleasesNoPermits) {
-  mutex_.lock();
-  ReentrantMutex mutex(*client_, "/permits");
-  EXPECT_EQ(cause_of([&] { mutex.unlock(); }),
-            "unlock /permits: this thread holds permits of the path, not the lock; unlock the "
-            "MultiMutex");
-  EXPECT_EQ(error_of([&] { SharedMutex(*client_, "/permits").unlock(); }), Errc::not_owner);
-  EXPECT_EQ(mutex_.hold_count(), 1);
-  EXPECT_EQ(free_permits(), 3);
-  mutex_.unlock();
-  EXPECT_TRUE(all_become_empty());
-}
-
 TEST_F(MultiMutexParts, UnlockThroughOtherObjects_IsRefusedHere) {
   mutex_.lock();
   SharedMutex(*client_, "/reader").unlock_shared();
@@ -170,12 +157,6 @@ TEST_F(MultiMutexParts, UnlockThroughOtherObjects_IsRefusedHere) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(MultiMutexParts, ThreadEndsWhileLocked_ReleasesAllParts) {
-  auto locking = in_thread([this] { mutex_.lock(); });
-  get(locking);
-  EXPECT_TRUE(all_become_empty());
-}
-
 TEST_F(MultiMutexParts, LostPart_LosesAll) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
   for (std::size_t part = 0; part < 3; ++part) {
@@ -185,15 +166,6 @@ TEST_F(MultiMutexParts, LostPart_LosesAll) {
     ASSERT_EQ(raw().delete_node(node), ZOK);
     EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout)) << node;
     EXPECT_EQ(mutex_.hold_count(), 0);
-  }
-  EXPECT_TRUE(all_become_empty());
-}
-
-TEST_F(MultiMutexParts, MaxHold_EndsPartsOfAllKinds) {
-  const MultiHold hold = mutex_.acquire({.max_hold = 200ms});
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
-  for (const Hold& part : hold.holds()) {
-    EXPECT_TRUE(eventually([&] { return part.state() == HoldState::lost; }, kTestTimeout));
   }
   EXPECT_TRUE(all_become_empty());
 }

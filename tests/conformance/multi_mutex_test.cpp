@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // MultiMutex: several paths, all or none.
-#include <algorithm>
-#include <atomic>
 #include <concepts>
 #include <functional>
-#include <future>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <boost/thread/lock_types.hpp>
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
@@ -130,44 +122,6 @@ TEST_F(Multi, PartIsBusy_WaitsWithoutEnqueuingAtLaterPaths) {
   EXPECT_EQ(get(waiting).state(), HoldState::held);
 }
 
-TEST_F(Multi, OppositeOrders_DoNotDeadlock) {
-  constexpr int kThreads = 4;
-  constexpr int kRounds = 10;
-  std::atomic<int> inside{0};
-  std::atomic<int> overlaps{0};
-  int done = 0;  // guarded by the locks
-  std::vector<std::future<void>> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    threads.push_back(in_thread([&, i] {
-      MultiMutex mutex(i % 2 == 0 ? *client_ : *other_, i / 2 == 0
-                                                            ? std::vector<std::string>{"/a", "/b"}
-                                                            : std::vector<std::string>{"/b", "/a"});
-      for (int round = 0; round < kRounds; ++round) {
-        const std::lock_guard guard(mutex);
-        if (++inside != 1) ++overlaps;
-        ++done;
-        --inside;
-      }
-    }));
-  }
-  for (auto& thread : threads) get(thread);
-  EXPECT_EQ(done, kThreads * kRounds);
-  EXPECT_EQ(overlaps, 0);
-  EXPECT_TRUE(all_become_empty());
-}
-
-TEST_F(Multi, WhileHeld_EveryPartExcludesOthers) {
-  const MultiHold hold = mutex_.acquire();
-  EXPECT_FALSE(is_free("/a"));
-  EXPECT_FALSE(is_free("/b"));
-  EXPECT_FALSE(is_free("/c"));
-  MultiMutex overlapping(*other_, {"/z", "/b"});
-  EXPECT_FALSE(overlapping.try_lock());
-  MultiMutex apart(*other_, {"/z", "/y"});
-  EXPECT_TRUE(apart.try_lock());
-  apart.unlock();
-}
-
 // ---- ends without a grant -----------------------------------------------------------------------
 
 TEST_F(Multi, Timeout_LeavesNoNode) {
@@ -203,14 +157,6 @@ TEST_F(Multi, OneDeadline_AppliesToAllParts) {
   EXPECT_TRUE(reaches_nodes(1, "/b"));
 }
 
-TEST_F(Multi, StopBeforeCall_SendsNothing) {
-  std::stop_source stop;
-  stop.request_stop();
-  EXPECT_FALSE(mutex_.lock(stop.get_token()));
-  EXPECT_FALSE(static_cast<bool>(mutex_.acquire({.stop = stop.get_token()})));
-  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);
-}
-
 TEST_F(Multi, StopWhileWaiting_LeavesAllQueues) {
   const Hold b = take("/b");
   std::stop_source stop;
@@ -221,51 +167,6 @@ TEST_F(Multi, StopWhileWaiting_LeavesAllQueues) {
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_TRUE(reaches_nodes(1, "/b"));
   EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
-}
-
-TEST_F(Multi, StopRacesWithGrant_GivesHoldOrLeavesNoNode) {
-  for (int round = 0; round < 30; ++round) {
-    Hold b = take("/b");
-    std::stop_source stop;
-    auto waiting = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
-    ASSERT_TRUE(waits_for_b());
-    auto releasing = in_thread([&] { b.release(); });
-    stop.request_stop();
-    get(releasing);
-    MultiHold hold = get(waiting);
-    if (hold) {
-      ASSERT_EQ(hold.state(), HoldState::held);
-      hold.release();
-    }
-    ASSERT_TRUE(all_become_empty());
-  }
-}
-
-TEST_F(Multi, InterruptWhileWaiting_LeavesAllQueues) {
-  const Hold b = take("/b");
-  const std::vector<std::function<void()>> calls{
-      [this] { mutex_.lock(); },
-      [this] { static_cast<void>(mutex_.try_lock_for(kTestTimeout)); },
-      [this] { static_cast<void>(mutex_.acquire()); },
-  };
-  for (const auto& call : calls) {
-    std::promise<bool> interrupted;
-    auto result = interrupted.get_future();
-    boost::thread thread([&] {
-      try {
-        call();
-        interrupted.set_value(false);
-      } catch (const boost::thread_interrupted&) {
-        interrupted.set_value(mutex_.hold_count() == 0);
-      }
-    });
-    EXPECT_TRUE(waits_for_b());
-    thread.interrupt();
-    EXPECT_TRUE(get(result));
-    thread.join();
-    EXPECT_TRUE(becomes_empty("/a"));
-    EXPECT_TRUE(reaches_nodes(1, "/b"));
-  }
 }
 
 TEST_F(Multi, ErrorAtOnePath_ReleasesTheOtherParts) {
@@ -279,26 +180,6 @@ TEST_F(Multi, ErrorAtOnePath_ReleasesTheOtherParts) {
   EXPECT_EQ(mutex_.hold_count(), 0);
   EXPECT_TRUE(becomes_empty("/a"));
   EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
-}
-
-TEST_F(Multi, DestroyOrCloseWhileWaiting_EndsTheCalls) {
-  const Hold b = take("/b");
-  auto mutex = std::make_unique<MultiMutex>(*client_, std::vector<std::string>{"/a", "/b"});
-  auto future = mutex->async_acquire();
-  ASSERT_TRUE(waits_for_b());
-  mutex.reset();
-  EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
-  EXPECT_TRUE(becomes_empty("/a"));
-  EXPECT_TRUE(reaches_nodes(1, "/b"));
-
-  auto blocked = in_thread([this] { mutex_.lock(); });
-  ASSERT_TRUE(waits_for_b());
-  client_->close();
-  EXPECT_EQ(error_of([&] { get(blocked); }), Errc::closed);
-  EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::closed);
-  EXPECT_EQ(error_of([this] { mutex_.async_acquire({}, [](MultiHold, const auto&) {}); }),
-            Errc::closed);
-  EXPECT_EQ(error_of([this] { return MultiMutex(*client_, {"/a"}).paths(); }), Errc::closed);
 }
 
 // ---- counts and owners --------------------------------------------------------------------------
@@ -353,34 +234,6 @@ TEST_F(Multi, UnlockWithRefusedPaths_UnlocksTheOthers) {
     EXPECT_NE(std::string(error.what()).find("unlock /a, /c: "), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("the other locks were unlocked"), std::string::npos);
   }
-  EXPECT_TRUE(all_become_empty());
-}
-
-TEST_F(Multi, HoldsOfOwners_ExcludeEachOtherAcrossThreads) {
-  const Owner request = Owner::unique();
-  MultiHold hold = mutex_.acquire({.owner = request});
-  EXPECT_EQ(hold.owner(), request);
-  EXPECT_EQ(mutex_.hold_count(), 0);  // the hold does not belong to this thread
-  EXPECT_FALSE(mutex_.try_lock());
-  auto elsewhere = in_thread([&] { return mutex_.acquire({.owner = request}); });
-  const MultiHold nested = get(elsewhere);
-  EXPECT_EQ(nested[0].token(), hold[0].token());
-  auto unnamed = mutex_.async_acquire();  // each call without an owner gets a new owner
-  ASSERT_TRUE(reaches_nodes(2, "/a"));
-  EXPECT_FALSE(is_ready(unnamed));
-}
-
-TEST_F(Multi, ReleaseByAnotherThread_ReleasesAllParts) {
-  MultiHold hold = mutex_.acquire();
-  auto releasing = in_thread([moved = std::move(hold)]() mutable { moved.release(); });
-  get(releasing);
-  EXPECT_TRUE(all_become_empty());
-  EXPECT_EQ(mutex_.hold_count(), 0);
-}
-
-TEST_F(Multi, ThreadEndsWhileLocked_ReleasesAllParts) {
-  auto locking = in_thread([this] { mutex_.lock(); });
-  get(locking);
   EXPECT_TRUE(all_become_empty());
 }
 

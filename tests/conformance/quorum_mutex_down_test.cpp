@@ -109,16 +109,6 @@ TEST_F(Quorum, MajorityReturnsBeforeDeadline_IsGranted) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(Quorum, MajorityDownUntilDeadline_ThrowsThen) {
-  servers_[0].kill();
-  servers_[2].kill();
-  const Contender c = contender({.ensemble_timeout = std::chrono::milliseconds(200)});
-  const auto deadline = LeaseClock::now() + std::chrono::seconds(3);
-  EXPECT_EQ(error_of([&] { return c->acquire({.deadline = deadline}); }), Errc::not_connected);
-  EXPECT_GE(LeaseClock::now(), deadline);
-  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
-}
-
 TEST_F(Quorum, LongestEnsembleTimeout_WaitsUntilDeadline) {
   servers_[0].kill();
   servers_[2].kill();

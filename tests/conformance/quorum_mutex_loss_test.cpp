@@ -66,57 +66,5 @@ TEST_F(Quorum, TwoKilledWhileWaiting_CallThrowsAndHoldIsLost) {
   EXPECT_TRUE(reaches_nodes({0, 0, 1}));
 }
 
-TEST_F(Quorum, OnePartLostWhileWaiting_MajorityIsGranted) {
-  const Contender c = contender();
-  const Contender other = contender();
-  ReentrantMutex others(*other.clients[1], kPath);
-  Hold block = others.acquire();
-  auto waiting = c->async_acquire();
-  ASSERT_TRUE(reaches_nodes({1, 2, 0}));
-  expire(c, 0);
-  ASSERT_TRUE(reaches_nodes({0, 2, 0}));
-  block.release();
-  QuorumHold hold = get(waiting);
-  EXPECT_EQ(taken(hold), "-xx");
-  EXPECT_EQ(hold.state(), HoldState::held);
-}
-
-TEST_F(Quorum, MajorityLostWhileWaiting_IsNotGranted) {
-  Contender c = contender({.ensemble_timeout = kLong});
-  const Contender other = contender();
-  ReentrantMutex others(*other.clients[2], kPath);
-  ReentrantMutex others_second(*other.clients[1], kPath);
-  Hold block_last = others.acquire();
-  Hold block = others_second.acquire();
-  auto waiting = c->async_acquire();
-  ASSERT_TRUE(reaches_nodes({1, 2, 1}));
-  expire(c, 0);
-  ASSERT_TRUE(reaches_nodes({0, 2, 1}));
-  block.release();  // it holds the second and waits for the last
-  ASSERT_TRUE(reaches_nodes({0, 1, 2}));
-  expire(c, 1);
-  ASSERT_TRUE(eventually([&] { return nodes(0) == 1; }, kTestTimeout));  // it started again
-  const QuorumHold hold = get(waiting);
-  EXPECT_EQ(taken(hold), "xx-");
-  EXPECT_EQ(hold.state(), HoldState::held);
-}
-
-TEST_F(Quorum, SecondSessionExpires_HoldIsLost) {
-  const Contender c = contender();
-  QuorumHold hold = c->acquire();
-  expire(c, 2);
-  EXPECT_TRUE(becomes(hold[2], HoldState::lost));
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_TRUE(hold.is_valid());
-  EXPECT_FALSE(hold.loss_token().stop_requested());
-  expire(c, 0);
-  EXPECT_TRUE(becomes(hold[0], HoldState::lost));
-  EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_FALSE(hold.is_valid());
-  EXPECT_TRUE(hold.loss_token().stop_requested());
-  hold.release();
-  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
-}
-
 }  // namespace
 }  // namespace zklock::testing

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <future>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -125,20 +123,6 @@ TEST_F(Quorum, Listener_IsNotifiedForEachEnsemble) {
   EXPECT_EQ(received, (std::array{released, lost, released}));
 }
 
-TEST_F(Quorum, MaxHoldElapsed_EndsTheWhole) {
-  EventLog log;
-  const Contender c = contender({.ensemble_timeout = kLong,
-                                 .listener = log.listener(),
-                                 .max_hold = std::chrono::milliseconds(500),
-                                 .expiry_notice = std::chrono::milliseconds(100)});
-  QuorumHold hold = c->acquire();
-  ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
-  EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
-  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
-  const auto expired = [&] { return std::ranges::count(log.texts(), "expired"); };
-  EXPECT_TRUE(eventually([&] { return expired() == kEnsembles; }, kTestTimeout));
-}
-
 TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
   servers_[0].kill();
   const Contender c = contender();
@@ -156,13 +140,6 @@ TEST_F(Quorum, Unlock_UndoesPartsOfItsLock) {
   EXPECT_EQ(error_of([&] { c->unlock(); }), Errc::not_owner);
 }
 
-TEST_F(Quorum, ThreadEndsWhileLocked_ReleasesAllParts) {
-  const Contender c = contender();
-  auto locking = in_thread([&] { c->lock(); });
-  get(locking);
-  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
-}
-
 // ---- order --------------------------------------------------------------------------------------
 
 TEST_F(Quorum, DifferentMajorities_ExcludeEachOther) {
@@ -174,25 +151,6 @@ TEST_F(Quorum, DifferentMajorities_ExcludeEachOther) {
     const std::size_t of_other = (of_holder + 1) % kEnsembles;
     EXPECT_FALSE(contender({.ensemble_timeout = kShort}, of_other)->try_lock());
   }
-}
-
-TEST_F(Quorum, ManyThreadsOfTwoClientSets_ExcludeEachOther) {
-  constexpr int kThreads = 6;
-  constexpr int kRounds = 5;
-  const std::array<Contender, 2> processes{contender(), contender()};
-  int done = 0;  // guarded by the lock
-  std::vector<std::future<void>> threads;
-  for (std::size_t i = 0; i < kThreads; ++i) {
-    threads.push_back(in_thread([&, i] {
-      for (int round = 0; round < kRounds; ++round) {
-        const std::scoped_lock guard(*processes.at(i % 2).mutex);
-        ++done;
-      }
-    }));
-  }
-  for (auto& thread : threads) get(thread);
-  EXPECT_EQ(done, kThreads * kRounds);
-  EXPECT_TRUE(reaches_nodes({0, 0, 0}));
 }
 
 }  // namespace
