@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Callbacks and futures: acquiring without a blocked thread.
-#include <condition_variable>
 #include <coroutine>
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -11,19 +9,18 @@
 #include <iterator>
 #include <latch>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
+#include "conformance/single_thread.h"
 #include "support/coroutines.h"
 #include "zklock/testing/servers/expire_session.h"
 
@@ -35,110 +32,11 @@ std::size_t threads_of_this_process() {
   return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-// The arguments and the thread of a handler call.
-struct Result {
-  Hold hold;
-  std::exception_ptr error;
-  std::thread::id thread;
-};
-
 class Async : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
-
-  static std::future<Result> acquire(ReentrantMutex& mutex, AcquireOptions options = {}) {
-    auto promise = std::make_shared<std::promise<Result>>();
-    mutex.async_acquire(std::move(options), [promise](Hold hold, std::exception_ptr error) {
-      promise->set_value({std::move(hold), std::move(error), std::this_thread::get_id()});
-    });
-    return promise->get_future();
-  }
 };
-
-TEST_F(Async, Callback_ReceivesTheHold) {
-  auto first = acquire(mutex_);
-  Result result = get(first);
-  EXPECT_EQ(result.error, nullptr);
-  EXPECT_EQ(result.hold.state(), HoldState::held);
-  EXPECT_NE(result.thread, std::this_thread::get_id());
-  EXPECT_FALSE(mutex_.is_held_by_this_thread());  // each call without an owner gets a new owner
-
-  auto second = acquire(mutex_);
-  ASSERT_TRUE(reaches_nodes(2));  // a second call does not nest
-  EXPECT_FALSE(is_ready(second));
-  result.hold.release();
-  EXPECT_TRUE(static_cast<bool>(get(second).hold));
-  EXPECT_TRUE(becomes_empty());  // destroying the Hold releases the lock
-}
-
-TEST_F(Async, Future_ReceivesTheHold) {
-  auto first = mutex_.async_acquire();
-  Hold hold = get(first);
-  EXPECT_EQ(hold.state(), HoldState::held);
-  auto second = mutex_.async_acquire(AcquireOptions{.owner = hold.owner()});
-  EXPECT_EQ(get(second).token(), hold.token());  // nests: it names the owner of the first hold
-  hold.release();
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Async, DroppedFuture_ReleasesTheLock) {
-  Hold hold = mutex_.acquire();
-  { auto dropped = mutex_.async_acquire(); }
-  ASSERT_TRUE(reaches_nodes(2));
-  hold.release();
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Async, Deadline_GivesAnEmptyHoldWithoutAnError) {
-  const Hold hold = mutex_.acquire();
-  const auto deadline = LeaseClock::now() + 200ms;
-  auto callback = acquire(mutex_, {.deadline = deadline});
-  auto future = mutex_.async_acquire(AcquireOptions{.deadline = deadline});
-  auto at_once = acquire(mutex_, {.deadline = Deadline::passed()});
-  const Result result = get(callback);
-  EXPECT_GE(LeaseClock::now(), deadline);
-  EXPECT_FALSE(static_cast<bool>(result.hold));
-  EXPECT_EQ(result.error, nullptr);
-  EXPECT_FALSE(static_cast<bool>(get(future)));
-  const Result one_attempt = get(at_once);
-  EXPECT_FALSE(static_cast<bool>(one_attempt.hold));
-  EXPECT_EQ(one_attempt.error, nullptr);
-  EXPECT_TRUE(reaches_nodes(1));
-}
-
-TEST_F(Async, Stop_GivesAnEmptyHoldWithoutAnError) {
-  const Hold hold = mutex_.acquire();
-  std::stop_source stop;
-  auto callback = acquire(mutex_, {.stop = stop.get_token()});
-  auto future = mutex_.async_acquire(AcquireOptions{.stop = stop.get_token()});
-  ASSERT_TRUE(reaches_nodes(3));
-  stop.request_stop();
-  const Result result = get(callback);
-  EXPECT_FALSE(static_cast<bool>(result.hold));
-  EXPECT_EQ(result.error, nullptr);
-  EXPECT_FALSE(static_cast<bool>(get(future)));
-  EXPECT_TRUE(reaches_nodes(1));
-
-  auto too_late = acquire(mutex_, {.stop = stop.get_token()});
-  const Result never_sent = get(too_late);
-  EXPECT_FALSE(static_cast<bool>(never_sent.hold));
-  EXPECT_EQ(never_sent.error, nullptr);
-}
-
-TEST_F(Async, NotConnected_HandlerAndFutureReceiveTheError) {
-  ClientOptions nowhere = options();
-  nowhere.hosts = "127.0.0.1:1/nowhere";
-  Client lonely(nowhere);
-  ReentrantMutex mutex(lonely, kPath);
-  auto callback = acquire(mutex, {.deadline = 200ms});
-  auto future = mutex.async_acquire(AcquireOptions{.deadline = 200ms});
-  const Result result = get(callback);
-  EXPECT_FALSE(static_cast<bool>(result.hold));
-  ASSERT_NE(result.error, nullptr);
-  EXPECT_EQ(error_of([&] { std::rethrow_exception(result.error); }), Errc::not_connected);
-  EXPECT_EQ(error_of([&] { return get(future); }), Errc::not_connected);
-}
 
 TEST_F(Async, ThrowingHandler_IsLoggedAndLaterHandlersRun) {
   const LogCapture log;
@@ -154,8 +52,8 @@ TEST_F(Async, ThrowingHandler_IsLoggedAndLaterHandlersRun) {
   });
   mutex.async_acquire({}, [](const Hold&, const std::exception_ptr&) { throw 42; });
   EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
-  auto next = acquire(mutex);
-  EXPECT_TRUE(static_cast<bool>(get(next).hold));
+  auto next = mutex.async_acquire();
+  EXPECT_TRUE(static_cast<bool>(get(next)));
   EXPECT_TRUE(eventually([&] { return log.contains("thrown by the handler"); }, kTestTimeout));
   EXPECT_TRUE(becomes_empty());
 
@@ -189,8 +87,8 @@ TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
   EXPECT_TRUE(eventually([&] { return LeaseClock::now() > later; }, kTestTimeout));
   EXPECT_TRUE(eventually([&] { return other_hold.valid_until() > later; }, kTestTimeout));
   EXPECT_FALSE(other_hold.loss_token().stop_requested());
-  auto callback = acquire(third);
-  EXPECT_TRUE(static_cast<bool>(get(callback).hold));
+  auto later_call = third.async_acquire();
+  EXPECT_TRUE(static_cast<bool>(get(later_call)));
   EXPECT_FALSE(is_free());  // the blocked handler still has its own hold
 
   go_on.count_down();
@@ -198,39 +96,11 @@ TEST_F(Async, BlockedHandler_DelaysNoHeartbeatsAndNoOtherLocks) {
   get(has_left);
 }
 
-// A user's executor with one thread.
-class OneThread {
- public:
-  OneThread() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
-
-  void operator()(std::function<void()> task) {
-    {
-      const std::lock_guard guard(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    changed_.notify_one();
-  }
-  std::thread::id id() const { return thread_.get_id(); }
-
- private:
-  void run(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !tasks_.empty(); })) {
-      const auto task = std::move(tasks_.front());
-      tasks_.pop_front();
-      lock.unlock();
-      task();
-      lock.lock();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<std::function<void()>> tasks_;  // guarded by mutex_
-  std::jthread thread_;                      // last: it uses the other members
-};
-
 TEST_F(Async, ExecutorOfTheUser_RunsAllCallbacks) {
-  OneThread executor;
+  SingleThread executor;
+  std::promise<std::thread::id> own;
+  executor([&] { own.set_value(std::this_thread::get_id()); });
+  const std::thread::id expected = own.get_future().get();
   Chronicle<std::thread::id> threads;
   ClientOptions with_executor = options();
   with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
@@ -254,7 +124,7 @@ TEST_F(Async, ExecutorOfTheUser_RunsAllCallbacks) {
   mutex.async_acquire({}, note);
   ASSERT_TRUE(threads.reaches(11));
   client->close();
-  for (const auto& id : threads.all()) EXPECT_EQ(id, executor.id());
+  for (const auto& id : threads.all()) EXPECT_EQ(id, expected);
 }
 
 TEST_F(Async, ThousandAsyncWaiters_GrantedInOrderWithFewThreads) {

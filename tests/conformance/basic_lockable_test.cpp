@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReentrantMutex meets the lockable requirements of the standard library and of Boost.
-#include <atomic>
+// The lock classes meet the lockable requirements of the standard library and of Boost. The guards
+// are used with ReentrantMutex.
 #include <chrono>
 #include <concepts>
 #include <deque>
@@ -8,10 +8,8 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include <boost/chrono.hpp>
 #include <boost/thread/lock_algorithms.hpp>
@@ -50,6 +48,27 @@ concept BoostTimedLockable = Cpp17Lockable<L> &&
   { l.try_lock_until(at) } -> std::same_as<bool>;
 };
 
+// The part of [thread.sharedtimedmutex.requirements] that std::shared_lock and boost::shared_lock
+// need.
+template <class L>
+concept SharedTimedLockable = requires(L& l, std::chrono::duration<double, std::ratio<3, 7>> odd) {
+  { l.lock_shared() } -> std::same_as<void>;
+  { l.unlock_shared() } -> std::same_as<void>;
+  { l.try_lock_shared() } -> std::same_as<bool>;
+  { l.try_lock_shared_for(odd) } -> std::same_as<bool>;
+  { l.try_lock_shared_for(boost::chrono::milliseconds(1)) } -> std::same_as<bool>;
+  { l.try_lock_shared_until(std::chrono::steady_clock::now()) } -> std::same_as<bool>;
+  { l.try_lock_shared_until(boost::chrono::steady_clock::now()) } -> std::same_as<bool>;
+};
+
+template <class L>
+concept StandardAndBoostLockable = Cpp17TimedLockable<L> && BoostTimedLockable<L>;
+
+static_assert(StandardAndBoostLockable<Mutex> && StandardAndBoostLockable<SharedMutex>);
+static_assert(StandardAndBoostLockable<PriorityMutex> && StandardAndBoostLockable<MultiMutex>);
+static_assert(StandardAndBoostLockable<QuorumMutex> && SharedTimedLockable<SharedMutex>);
+static_assert(!std::copy_constructible<SharedMutex> && !std::move_constructible<SharedMutex>);
+static_assert(!SharedTimedLockable<ReentrantMutex> && !SharedTimedLockable<Mutex>);
 static_assert(Cpp17TimedLockable<ReentrantMutex>);
 static_assert(!std::copy_constructible<ReentrantMutex> && !std::move_constructible<ReentrantMutex>);
 static_assert(!std::is_copy_assignable_v<ReentrantMutex> &&
@@ -116,17 +135,6 @@ static_assert(!std::default_initializable<Owner> && !std::constructible_from<Own
 
 using Lockable = BlockableTest;
 
-TEST_F(Lockable, UniqueLock_LocksAndUnlocks) {
-  {
-    const std::unique_lock lock(mutex_);
-    EXPECT_TRUE(lock.owns_lock());
-    EXPECT_TRUE(mutex_.is_held_by_this_thread());
-    EXPECT_FALSE(others_mutex_.try_lock());
-  }
-  EXPECT_FALSE(mutex_.is_held_by_this_thread());
-  EXPECT_TRUE(becomes_empty());
-}
-
 TEST_F(Lockable, UniqueLockConstructors_LockOrFailAsSpecified) {
   block();
   EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
@@ -149,59 +157,6 @@ TEST_F(Lockable, UniqueLockConstructors_LockOrFailAsSpecified) {
   adopted.unlock();
   EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
   EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Lockable, CriticalSectionThrows_LockGuardReleases) {
-  EXPECT_THROW(
-      {
-        const std::lock_guard guard(mutex_);
-        throw std::runtime_error("in the critical section");
-      },
-      std::runtime_error);
-  EXPECT_EQ(mutex_.hold_count(), 0);
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_THROW(
-      {
-        const std::unique_lock lock(mutex_);
-        throw std::runtime_error("in the critical section");
-      },
-      std::runtime_error);
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Lockable, ScopedLockInOppositeOrders_DoesNotDeadlock) {
-  constexpr int kThreads = 3;
-  constexpr int kRounds = 4;
-  std::atomic<int> inside{0};
-  std::atomic<int> overlaps{0};
-  std::atomic<int> done{0};
-  std::vector<std::future<void>> threads;
-  for (int i = 0; i < kThreads; ++i) {
-    Client& client = i % 2 == 0 ? *client_ : *other_;
-    threads.push_back(in_thread([&, i] {
-      ReentrantMutex first(client, "/first");
-      ReentrantMutex second(client, "/second");
-      const auto enter = [&] {
-        if (++inside != 1) ++overlaps;
-        ++done;
-        --inside;
-      };
-      for (int round = 0; round < kRounds; ++round) {
-        if (i % 2 == 0) {
-          const std::scoped_lock both(first, second);
-          enter();
-        } else {
-          const std::scoped_lock both(second, first);
-          enter();
-        }
-      }
-    }));
-  }
-  for (auto& thread : threads) get(thread);
-  EXPECT_EQ(done, kThreads * kRounds);
-  EXPECT_EQ(overlaps, 0);
-  EXPECT_TRUE(becomes_empty("/first"));
-  EXPECT_TRUE(becomes_empty("/second"));
 }
 
 // Objects cannot be moved, like those of std::mutex. These containers do not move their elements.

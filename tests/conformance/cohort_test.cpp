@@ -4,15 +4,12 @@
 #include <atomic>
 #include <cstddef>
 #include <future>
-#include <memory>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
-#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -90,19 +87,6 @@ TEST_F(CohortTest, WaitersOfAClient_ShareAZnode) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(CohortTest, NonReentrantMutex_HandsOffLocally) {
-  const auto client = connect();
-  Mutex mutex(*client, kPath, {.max_local_handoffs = 3});
-  mutex.lock();
-  auto waiting = in_thread([&] {
-    mutex.lock();
-    mutex.unlock();
-  });
-  mutex.unlock();
-  get(waiting);
-  EXPECT_TRUE(becomes_empty());
-}
-
 TEST_F(CohortTest, HandedOffHold_ThreadsNestInIt) {
   const auto client = connect();
   ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100, .keep_idle_for = kForLong});
@@ -122,22 +106,6 @@ TEST_F(CohortTest, HandedOffHold_ThreadsNestInIt) {
   }
   for (auto& thread : threads) get(thread);
   EXPECT_EQ(mutex.hold_count(), 0);
-}
-
-TEST_F(CohortTest, SessionEnds_WaitersGetANewZnode) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath, {.max_local_handoffs = 100});
-  Hold hold = mutex.acquire();
-  auto second = mutex.async_acquire();
-  auto third = mutex.async_acquire();
-  expire_session(chroot_.hosts(), client->session_id());
-  Hold next = get(second);
-  EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_GT(next.token().zxid, hold.token().zxid);
-  next.release();
-  next = get(third);
-  next.release();
-  EXPECT_TRUE(becomes_empty());
 }
 
 class IdleLock : public CohortTest {
@@ -160,61 +128,6 @@ TEST_F(IdleLock, LockedAgain_ReusesTheIdleZnode) {
   expect_rising(tokens);
   EXPECT_EQ(tokens.front().zxid, tokens.back().zxid);
   EXPECT_TRUE(is_kept(mutex));
-}
-
-TEST_F(IdleLock, OtherClientContends_IdleZnodeIsReleased) {
-  const auto client = connect();
-  const auto other = connect();
-  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
-  ReentrantMutex outside(*other, kPath);
-  for (int i = 0; i < 5; ++i) {
-    mutex.lock();
-    mutex.unlock();
-    const Hold hold = outside.acquire({.deadline = kTestTimeout});
-    EXPECT_TRUE(hold);
-  }
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(IdleLock, SessionEnds_NextHoldHasANewZnode) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
-  const FencingToken before = mutex.acquire().token();
-  expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(becomes_empty());
-  // Until the client learns of the session's end, the retained znode still grants: its lease is
-  // valid.
-  const auto held_anew = [&] {
-    const Hold hold = mutex.acquire();
-    return hold.state() == HoldState::held && hold.token().zxid > before.zxid;
-  };
-  EXPECT_TRUE(eventually(held_anew, kTestTimeout));
-}
-
-TEST_F(IdleLock, IdleZnodeIsDeleted_NextHoldHasANewZnode) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = kForLong});
-  Hold hold = mutex.acquire();
-  const FencingToken before = hold.token();
-  const std::string node = hold.node();
-  hold.release();
-  ASSERT_TRUE(eventually([&] { return is_kept(mutex); }, kTestTimeout));
-  ASSERT_TRUE(client->flush(kTestTimeout));
-  ASSERT_EQ(raw().delete_node(node), ZOK);
-  EXPECT_TRUE(eventually(
-      [&] {
-        const Hold again = mutex.acquire();
-        return again.token().zxid > before.zxid;
-      },
-      kTestTimeout));
-}
-
-TEST_F(IdleLock, KeepIdleTimeElapsed_ZnodeIsDeleted) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath, {.keep_idle_for = 1ms});
-  mutex.lock();
-  mutex.unlock();
-  EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(IdleLock, ObjectsAreDestroyed_NoZnodeAndNoWatchRemain) {

@@ -2,9 +2,7 @@
 // Downgrades of a SharedMutex on real servers: a writer releases the write lock and continues to
 // read.
 #include <atomic>
-#include <future>
 #include <memory>
-#include <shared_mutex>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -13,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -177,48 +174,6 @@ TEST_F(DowngradeTest, DuringAndAfterTheDowngrade_TransactionsCommit) {
   GuardedTransaction late(reading);
   ASSERT_EQ(raw().delete_node(reading.node()), ZOK);
   EXPECT_EQ(error_of([&] { return late.commit(kTestTimeout), 0; }), Errc::lock_lost);
-}
-
-TEST_F(DowngradeTest, ReleaseRequestedFromWriter_WaitsForTheReader) {
-  ClientOptions brief = options();
-  brief.session_timeout = 4s;
-  client_ = connect(brief);
-  SharedMutex mutex(*client_, kPath);
-  Both held = both(mutex);
-  auto requested =
-      in_thread([&] { return request_release(*other_, kPath, {.deadline = kTestTimeout}); });
-  ASSERT_TRUE(eventually([&] { return held.reading.release_request_token().stop_requested(); },
-                         kTestTimeout));
-  Hold reading = downgraded(std::move(held));
-  // When this second request is answered, the first caller has received every event of the first
-  // znode.
-  EXPECT_FALSE(request_release(*other_, kPath, {.deadline = 100ms}));
-  EXPECT_FALSE(is_ready(requested));
-  reading.release();
-  EXPECT_TRUE(get(requested));
-  EXPECT_TRUE(other_->flush(kTestTimeout));
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(DowngradeTest, SessionEnds_DowngradedHoldIsLost) {
-  const Hold reading = downgraded(both(mutex_));
-  auto writer = others_mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  expire_session(chroot_.hosts(), client_->session_id());
-  get(writer).release();
-  EXPECT_TRUE(eventually([&] { return reading.state() == HoldState::lost; }, kTestTimeout));
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(DowngradeTest, ClientIsClosed_DowngradedHoldIsLost) {
-  Both held = both(mutex_);
-  auto reader = others_mutex_.async_acquire_shared();
-  ASSERT_TRUE(reaches_nodes(2));
-  held.writing.release();
-  client_->close();
-  EXPECT_EQ(held.reading.state(), HoldState::lost);
-  get(reader).release();
-  EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(DowngradeTest, ThreadEndsWithBothLocks_LeavesNoZnode) {

@@ -52,28 +52,6 @@ TEST_F(HoldBlockedBy, TryAcquire_NamesTheHolder) {
       << to_string(state);
 }
 
-TEST_F(HoldBlockedBy, Timeout_NamesTheHolder) {
-  const Hold holder = others_mutex_.acquire();
-  const Hold refused = mutex_.acquire(50ms);
-  ASSERT_FALSE(refused);
-  expect_holder(refused.blocked_by(kTestTimeout), holder);
-  ASSERT_TRUE(reaches_nodes(1)) << "the call has left the queue";
-  EXPECT_EQ(refused.blocked_by(kTestTimeout).waiting, 0U);
-}
-
-TEST_F(HoldBlockedBy, FutureAndHandler_NameTheHolder) {
-  const Hold holder = others_mutex_.acquire();
-  auto future = mutex_.async_acquire(AcquireOptions{.deadline = Deadline::passed()});
-  expect_holder(get(future).blocked_by(kTestTimeout), holder);
-  std::promise<LockState> read;
-  mutex_.async_acquire({.deadline = Deadline::passed()},
-                       [&](const Hold& refused, const std::exception_ptr&) {
-                         read.set_value(refused.blocked_by(kTestTimeout));
-                       });
-  auto state = read.get_future();
-  expect_holder(get(state), holder);
-}
-
 // The answer is the present state, not that of the call.
 TEST_F(HoldBlockedBy, HolderChanged_NamesTheNextOne) {
   std::optional<Hold> first = others_mutex_.acquire();

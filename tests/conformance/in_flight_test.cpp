@@ -53,21 +53,5 @@ TEST_F(InFlight, BurstOfStops_LeavesNoZnode) {
   nothing_is_left();
 }
 
-TEST_F(InFlight, BurstOfAcquires_IsGrantedInOrder) {
-  Hold first = mutex_.acquire();
-  std::vector<std::future<Hold>> waiting;
-  for (int i = 0; i < kRounds; ++i) waiting.push_back(mutex_.async_acquire());
-  ASSERT_TRUE(reaches_nodes(kRounds + 1));
-  FencingToken last = first.token();
-  first.release();
-  for (auto& each : waiting) {
-    const Hold hold = get(each);
-    ASSERT_EQ(hold.state(), HoldState::held);
-    EXPECT_GT(hold.token(), last);
-    last = hold.token();
-  }
-  nothing_is_left();
-}
-
 }  // namespace
 }  // namespace zklock::testing

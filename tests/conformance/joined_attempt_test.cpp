@@ -158,17 +158,5 @@ TEST_F(JoinedAttemptInAThread, InterruptedAfterTheAttempt_LeavesTheQueue) {
   EXPECT_EQ(others_hold_.state(), HoldState::held);
 }
 
-TEST_F(JoinedAttemptInAThread, OwnDeadlinePassed_CallEnds) {
-  server_.pause();
-  auto attempt = mutex_.async_acquire(once());
-  const auto deadline = LeaseClock::now() + 1s;
-  join_attempt(thread_, {.owner = owner_, .deadline = deadline});
-  server_.resume();
-  EXPECT_FALSE(get(outcome_));
-  EXPECT_GE(LeaseClock::now(), deadline);
-  EXPECT_FALSE(static_cast<bool>(get(attempt)));
-  EXPECT_TRUE(reaches_nodes(1));
-}
-
 }  // namespace
 }  // namespace zklock::testing

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lock delay after a loss, on real servers.
 #include <chrono>
-#include <future>
 #include <memory>
 #include <string>
 
@@ -104,69 +103,6 @@ TEST_F(LockDelay, RepeatedSingleAttempts_SucceedAfterTheDelay) {
   EXPECT_TRUE(eventually(try_once, kTestTimeout));
   EXPECT_GE(LeaseClock::now() - before, kDelay);
   EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(LockDelay, HolderReleases_WaiterIsGrantedWithoutADelay) {
-  ReentrantMutex mutex(*client_, kPath, {.lock_delay = 24h});
-  ReentrantMutex others(*other_, kPath, {.lock_delay = 24h});
-  Hold hold = mutex.acquire();
-  auto next = others.async_acquire();
-  ASSERT_TRUE(reaches_nodes(3));
-  hold.release();
-  Hold granted = get(next);
-  EXPECT_EQ(granted.state(), HoldState::held);
-  granted.release();
-  ASSERT_TRUE(becomes_empty());
-  mutex.lock();
-  mutex.unlock();
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(others.try_lock());
-  others.unlock();
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(LockDelay, WriteHoldIsLost_ReaderIsGrantedAfterTheDelay) {
-  SharedMutex mutex(*client_, kPath, kDelayed);
-  SharedMutex readers(*other_, kPath);
-  const Hold writing = mutex.acquire();
-  expire();
-  ASSERT_TRUE(only_a_marker_is_left());
-  const auto before = LeaseClock::now();
-  const Hold reading = readers.acquire_shared({.deadline = kTestTimeout});
-  ASSERT_TRUE(reading);
-  EXPECT_GE(LeaseClock::now() - before, kDelay);
-  EXPECT_EQ(nodes().size(), 1U);
-}
-
-TEST_F(LockDelay, MultiHoldIsLost_EachPathHasTheDelay) {
-  MultiMutex mutex(*client_, {"/a", "/b"}, kDelayed);
-  MultiHold released = mutex.acquire();
-  EXPECT_EQ(nodes("/a").size(), 2U);
-  released.release();
-  EXPECT_TRUE(becomes_empty("/a") && becomes_empty("/b"));
-  const MultiHold hold = mutex.acquire();
-  expire();
-  for (const std::string path : {"/a", "/b"}) {
-    ASSERT_TRUE(only_a_marker_is_left(path));
-    ReentrantMutex others(*other_, path);
-    const auto before = LeaseClock::now();
-    Hold next = others.acquire({.deadline = kTestTimeout});
-    ASSERT_TRUE(next);
-    EXPECT_GE(LeaseClock::now() - before, kDelay);
-    next.release();
-    EXPECT_TRUE(becomes_empty(path));
-  }
-}
-
-TEST_F(LockDelay, MaxHoldElapsed_WaiterIsGrantedAfterTheDelay) {
-  ReentrantMutex mutex(*client_, kPath, {.max_hold = 500ms, .lock_delay = kDelay});
-  ReentrantMutex others(*other_, kPath);
-  const Hold hold = mutex.acquire();
-  const auto until = hold.valid_until();
-  auto next = others.async_acquire();
-  const Hold granted = get(next);
-  EXPECT_GE(LeaseClock::now() - until, kDelay);
-  EXPECT_EQ(granted.state(), HoldState::held);
 }
 
 TEST_F(LockDelay, DelayOutOfRange_IsRefused) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mutex>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -22,18 +21,6 @@ class PriorityMutexTest : public LockTest {
   }
 };
 
-TEST_F(PriorityMutexTest, NestedLock_UsesOneNodeAndLeavesNone) {
-  const auto client = connect();
-  PriorityMutex mutex(*client, kPath);
-  {
-    const std::lock_guard once(mutex);
-    const std::lock_guard twice(mutex);
-    EXPECT_EQ(mutex.hold_count(), 2);
-    EXPECT_EQ(nodes().size(), 1U);
-  }
-  EXPECT_TRUE(becomes_empty());
-}
-
 TEST_F(PriorityMutexTest, Release_GrantsByWeightThenArrival) {
   const auto client = connect();
   PriorityMutex mutex(*client, kPath);
@@ -49,18 +36,6 @@ TEST_F(PriorityMutexTest, Release_GrantsByWeightThenArrival) {
     last = next.token();
   }
   EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(PriorityMutexTest, AgedContender_IsNotOvertaken) {
-  const auto client = connect();
-  PriorityMutex mutex(*client, kPath, {.ageing = 1});
-  Hold hold = mutex.acquire();
-  std::vector<std::future<Hold>> waiting;
-  // Two units of weight are worth two sequence numbers: the last contender overtakes only its
-  // predecessor.
-  for (const int weight : {1, 3, 1, 1, 3}) waiting.push_back(contend(mutex, weight));
-  hold.release();
-  for (const std::size_t i : {1U, 0U, 2U, 4U, 3U}) EXPECT_TRUE(get(waiting[i])) << i;
 }
 
 TEST_F(PriorityMutexTest, ReentrantMutexOnSamePath_ExcludesBothWays) {
@@ -122,23 +97,6 @@ TEST_F(PriorityMutexTest, Waiter_IsNotifiedOfItsPosition) {
   EXPECT_EQ(events[2].token, hold.token());
 }
 
-TEST_F(PriorityMutexTest, ContenderPassesGate_IsListedOnce) {
-  const auto client = connect();
-  PriorityMutex mutex(*client, kPath);
-  const LockObserver observer(*client, kPath);
-  Hold hold = mutex.acquire();
-  std::vector<std::future<Hold>> waiting;
-  for (const int weight : {9, 8, 7, 6, 5}) waiting.push_back(contend(mutex, weight));
-  for (std::size_t left = waiting.size(); left > 0; --left) {
-    hold.release();
-    hold = get(waiting[waiting.size() - left]);
-    EXPECT_EQ(mutex.participants().size(), left);
-    const LockState state = observer.state();
-    EXPECT_EQ(state.holders.size() + state.waiting, left);
-    EXPECT_EQ(nodes().size(), left);
-  }
-}
-
 // Znodes at the gate are not part of the lock's queue.
 TEST_F(PriorityMutexTest, WaiterAtGate_IsNotAheadInLockQueue) {
   const auto client = connect();
@@ -188,21 +146,6 @@ TEST_F(PriorityMutexTest, NamedWaiterAtTheGate_IsWaitedForUntilItPasses) {
   const Hold second = get(waiting);
   EXPECT_TRUE(get(requested));
   EXPECT_EQ(second.state(), HoldState::held);
-}
-
-TEST_F(PriorityMutexTest, StoppedWaiter_LeavesTheGate) {
-  const auto client = connect();
-  PriorityMutex mutex(*client, kPath);
-  Hold hold = mutex.acquire();
-  std::stop_source stop;
-  auto heavy = mutex.async_acquire({.stop = stop.get_token()}, 10);
-  ASSERT_TRUE(reaches_nodes(2));
-  auto light = contend(mutex, 1);
-  stop.request_stop();
-  EXPECT_FALSE(get(heavy));
-  ASSERT_TRUE(reaches_nodes(2));
-  hold.release();
-  EXPECT_TRUE(get(light));
 }
 
 // The heavy contender overtook the light one, so it holds although it arrived later.

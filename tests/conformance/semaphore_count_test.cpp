@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -101,13 +100,6 @@ TEST_F(SemaphoreCount, RequestAboveCount_WaitsForRaise) {
   EXPECT_TRUE(get(few));
 }
 
-TEST_F(SemaphoreCount, RequestAboveCount_EndsAtDeadline) {
-  semaphore_.acquire().release();  // sets the count, which can take longer than the deadline
-  EXPECT_FALSE(semaphore_.acquire({.deadline = 50ms}, 3));
-  EXPECT_TRUE(reaches_contenders(0));
-  EXPECT_TRUE(semaphore_.acquire({.deadline = kTestTimeout}, 2));
-}
-
 TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
   std::vector<std::future<void>> threads;
   for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
@@ -130,14 +122,6 @@ TEST_F(SemaphoreCount, NoContenderYet_CountCanBeReadAndSet) {
   EXPECT_EQ(raw().get_data("/a/b/c/count").data, "5");
   EXPECT_EQ(semaphore_.add_permits(-2), 0);
   EXPECT_EQ(others_semaphore_.permits(), 0);
-}
-
-TEST_F(SemaphoreCount, CountWrittenByHand_IsUsed) {
-  const Permit held = semaphore_.acquire(2);
-  auto waits = others_semaphore_.async_acquire();
-  ASSERT_TRUE(reaches_contenders(2));
-  say("3");
-  EXPECT_TRUE(get(waits));
 }
 
 TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
@@ -166,15 +150,6 @@ TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
   ASSERT_TRUE(reaches_contenders(0));
   EXPECT_TRUE(observer.state().is_free());
   EXPECT_EQ(semaphore_.available_permits(), 4);
-}
-
-TEST_F(SemaphoreCount, AsyncAcquire_PassesPermitToHandler) {
-  std::promise<int> promise;
-  auto got = promise.get_future();
-  semaphore_.async_acquire({}, 2, [&](const Permit& permit, const std::exception_ptr& error) {
-    promise.set_value(error ? -1 : permit.permits());
-  });
-  EXPECT_EQ(get(got), 2);
 }
 
 // ---- what may happen to the node ----------------------------------------------------------------
@@ -236,18 +211,6 @@ TEST_F(SemaphoreCount, NoReadPermission_ThrowsNoAuth) {
             "lock /lock: the ACL of /lock/count does not permit READ without a credential; set "
             "ClientOptions::digest [no_auth]");
   EXPECT_TRUE(reaches_contenders(0)) << "nothing of it is left";
-}
-
-TEST_F(SemaphoreCount, SessionExpiresWhileWaiting_EnqueuesAgain) {
-  const Permit held = semaphore_.acquire(2);
-  auto waits = others_semaphore_.async_acquire();
-  ASSERT_TRUE(reaches_contenders(2));
-  const std::string old = nodes().at(1);  // behind `count`, ahead of the contender for two permits
-  expire_session(chroot_.hosts(), other_->session_id());
-  ASSERT_TRUE(
-      eventually([&] { return nodes().size() == 3 && nodes().at(1) != old; }, kTestTimeout));
-  semaphore_.set_permits(3);
-  EXPECT_TRUE(get(waits));
 }
 
 // ---- bad input ----------------------------------------------------------------------------------

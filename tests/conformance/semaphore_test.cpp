@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <concepts>
-#include <exception>
-#include <future>
 #include <memory>
 #include <sstream>
-#include <stop_token>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -23,8 +16,6 @@ static_assert(!std::copy_constructible<Semaphore> && !std::move_constructible<Se
 
 class SemaphoreTest : public LockTest {
  protected:
-  // Returns options with a deadline after `time`.
-
   const std::unique_ptr<Client> client_ = connect();
   Semaphore semaphore_{*client_, kPath, 3};
   const std::unique_ptr<Client> other_ = connect();
@@ -48,20 +39,13 @@ TEST_F(SemaphoreTest, PermitsFree_AreGrantedUpToCount) {
   EXPECT_EQ(get(both).permits(), 2);
 }
 
-TEST_F(SemaphoreTest, ConcurrentRequestsForTwo_AreGrantedWhole) {
-  // Each thread acquires two of three permits. No thread ever holds only one of them.
-  std::vector<std::future<void>> threads;
-  for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
-    threads.push_back(in_thread([each] {
-      for (int round = 0; round < 5; ++round) {
-        const Permit permit = each->acquire({.deadline = kTestTimeout}, 2);
-        EXPECT_EQ(permit.permits(), 2);
-        EXPECT_EQ(permit.state(), HoldState::held);
-      }
-    }));
-  }
-  for (auto& thread : threads) get(thread);
-  EXPECT_TRUE(becomes_empty());
+TEST_F(SemaphoreTest, OneOfTwoExpires_OtherIsRetained) {
+  const Permit kept = semaphore_.acquire(2);
+  const Permit expiring = semaphore_.acquire({.max_hold = 200ms}, 1);
+  const Permit next = others_semaphore_.acquire({.deadline = kTestTimeout}, 1);
+  ASSERT_TRUE(next);
+  EXPECT_EQ(expiring.state(), HoldState::lost);
+  EXPECT_EQ(kept.state(), HoldState::held);
 }
 
 TEST_F(SemaphoreTest, WaiterForMany_IsNotOvertaken) {
@@ -77,79 +61,6 @@ TEST_F(SemaphoreTest, WaiterForMany_IsNotOvertaken) {
   const FencingToken token = all.token();
   all.release();
   EXPECT_GT(get(few).token(), token);
-}
-
-TEST_F(SemaphoreTest, Permit_IsNotBoundToThread) {
-  Permit mine = semaphore_.acquire(3);
-  EXPECT_FALSE(semaphore_.try_acquire(1)) << "calls do not nest";
-  const Owner owner = Owner::unique();
-  auto other = semaphore_.async_acquire({.owner = owner}, 1);
-  auto same_owner = semaphore_.async_acquire({.owner = owner}, 1);
-  ASSERT_TRUE(reaches_nodes(3));
-  auto released = in_thread([permit = std::move(mine)]() mutable { permit.release(); });
-  get(released);
-  EXPECT_EQ(get(other).owner(), owner);
-  EXPECT_EQ(get(same_owner).owner(), owner);
-  Permit kept;
-  std::thread([&] { kept = semaphore_.acquire(1); }).join();
-  EXPECT_EQ(kept.state(), HoldState::held) << "although its thread has ended";
-}
-
-TEST_F(SemaphoreTest, DeadlineStopOrInterrupt_EndsWaiting) {
-  const Permit all = semaphore_.acquire(3);
-  EXPECT_FALSE(others_semaphore_.acquire(50ms));
-  std::stop_source stop;
-  auto stopped = others_semaphore_.async_acquire({.stop = stop.get_token()}, 2);
-  ASSERT_TRUE(reaches_nodes(2));
-  stop.request_stop();
-  EXPECT_FALSE(get(stopped));
-  bool interrupted = false;
-  boost::thread thread([&] {
-    try {
-      static_cast<void>(others_semaphore_.acquire());
-    } catch (const boost::thread_interrupted&) {
-      interrupted = true;
-    }
-  });
-  EXPECT_TRUE(reaches_nodes(2));
-  thread.interrupt();
-  thread.join();
-  EXPECT_TRUE(interrupted);
-  EXPECT_TRUE(reaches_nodes(1));
-  EXPECT_EQ(all.state(), HoldState::held);
-}
-
-TEST_F(SemaphoreTest, DestroyedWhileWaiting_EndsTheCalls) {
-  const Permit all = semaphore_.acquire(3);
-  auto temporary = std::make_unique<Semaphore>(*other_, kPath, 3);
-  auto waiting = temporary->async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  temporary.reset();
-  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::closed);
-  EXPECT_TRUE(reaches_nodes(1));
-}
-
-TEST_F(SemaphoreTest, PermitLost_GrantsNextWaiter) {
-  Permit lost = semaphore_.acquire(2);
-  Permit kept = others_semaphore_.acquire(1);
-  auto waiting = others_semaphore_.async_acquire(2);
-  ASSERT_TRUE(reaches_nodes(3));
-  expire_session(chroot_.hosts(), client_->session_id());
-  const Permit handed_off = get(waiting);
-  EXPECT_EQ(handed_off.permits(), 2);
-  EXPECT_TRUE(eventually([&] { return lost.state() == HoldState::lost; }, kTestTimeout));
-  EXPECT_EQ(kept.state(), HoldState::held);
-  lost.release();
-  EXPECT_TRUE(semaphore_.participants().size() == 2U) << "a lost permit is not released";
-}
-
-TEST_F(SemaphoreTest, AsyncAcquire_PassesPermitToHandler) {
-  std::promise<int> promise;
-  auto got = promise.get_future();
-  semaphore_.async_acquire({}, 2, [&](const Permit& permit, const std::exception_ptr& error) {
-    promise.set_value(error ? -1 : permit.permits());
-  });
-  EXPECT_EQ(get(got), 2);
 }
 
 // ---- queries of the queue -----------------------------------------------------------------------

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <exception>
 #include <future>
 #include <map>
 #include <memory>
 #include <set>
 #include <shared_mutex>
 #include <sstream>
-#include <stop_token>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include <boost/chrono.hpp>
-#include <boost/thread/lock_types.hpp>
-#include <boost/thread/shared_lock_guard.hpp>
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
@@ -73,27 +65,6 @@ TEST_F(SharedMutexTest, NestedLocks_AreCountedPerThreadAndMode) {
   EXPECT_EQ(nodes().size(), 1U);
 }
 
-TEST_F(SharedMutexTest, UnlockOfOtherMode_ThrowsNotOwner) {
-  const auto unlock = [&] { return error_of([&] { return mutex_.unlock(), 0; }); };
-  const auto unlock_shared = [&] { return error_of([&] { return mutex_.unlock_shared(), 0; }); };
-  EXPECT_EQ(unlock(), Errc::not_owner);
-  EXPECT_EQ(unlock_shared(), Errc::not_owner);
-  mutex_.lock_shared();
-  EXPECT_EQ(unlock(), Errc::not_owner);
-  EXPECT_EQ(mutex_.read_count(), 1) << "a refused unlock changes nothing";
-  EXPECT_EQ(unlock_shared(), std::nullopt);
-  mutex_.lock();
-  EXPECT_EQ(unlock_shared(), Errc::not_owner);
-  EXPECT_EQ(mutex_.write_count(), 1);
-  EXPECT_EQ(unlock(), std::nullopt);
-  const Hold hold = mutex_.acquire_shared();
-  EXPECT_EQ(unlock_shared(), Errc::not_owner) << "a Hold is released separately";
-  auto elsewhere = in_thread([&] { return unlock_shared(); });
-  EXPECT_EQ(get(elsewhere), Errc::not_owner);
-  EXPECT_EQ(error_text_of([&] { return mutex_.unlock_shared(), 0; }).find("unlock shared /lock: "),
-            0U);
-}
-
 TEST_F(SharedMutexTest, Upgrade_IsRefusedAtOnce) {
   const std::shared_lock reading(mutex_);
   EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::would_deadlock);
@@ -105,47 +76,6 @@ TEST_F(SharedMutexTest, Upgrade_IsRefusedAtOnce) {
                 .find("lock /lock: this owner holds a read lock here, and would wait for itself; "
                       "unlock it first"),
             std::string::npos);
-}
-
-TEST_F(SharedMutexTest, Downgrade_RetainsNodeAndToken) {
-  const Owner owner = Owner::unique();
-  Hold writing = mutex_.acquire({.owner = owner});
-  auto rival = others_mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  Hold reading = mutex_.acquire_shared({.owner = owner});
-  EXPECT_EQ(reading.token(), writing.token());
-  EXPECT_EQ(reading.node(), writing.node());
-  writing.release();
-  EXPECT_EQ(reading.state(), HoldState::held);
-  EXPECT_FALSE(is_ready(rival));
-  EXPECT_EQ(error_of([&] { return mutex_.acquire({.owner = owner}); }), Errc::would_deadlock);
-  reading.release();
-  EXPECT_TRUE(get(rival));
-}
-
-TEST_F(SharedMutexTest, ReleaseByAnotherThread_ReleasesReadLock) {
-  Hold reading = mutex_.acquire_shared();
-  EXPECT_EQ(mutex_.read_count(), 1);
-  auto released = in_thread([hold = std::move(reading)]() mutable { hold.release(); });
-  get(released);
-  EXPECT_EQ(mutex_.read_count(), 0);
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(SharedMutexTest, ThreadEndsWhileLocked_ReleasesSharedLock) {
-  std::thread([&] {
-    mutex_.lock_shared();
-    mutex_.lock_shared();
-  }).join();
-  EXPECT_TRUE(becomes_empty());
-  std::thread([&] {
-    mutex_.lock();
-    mutex_.lock_shared();
-    mutex_.unlock();
-  }).join();
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(others_mutex_.try_lock_for(kTestTimeout));
-  others_mutex_.unlock();
 }
 
 TEST_F(SharedMutexTest, ObjectsOfOneClientOnOnePath_ShareLock) {
@@ -177,41 +107,6 @@ TEST_F(SharedMutexTest, MutexesOfOtherClients_ExcludeEachOther) {
   EXPECT_FALSE(mutex_.try_lock_shared());
   EXPECT_FALSE(mutex_.try_lock());
   mutex.unlock();
-}
-
-TEST_F(SharedMutexTest, StopOrInterruptOfReader_LeavesQueue) {
-  const Hold writing = others_mutex_.acquire();
-  bool interrupted = false;
-  boost::thread thread([&] {
-    try {
-      mutex_.lock_shared();
-    } catch (const boost::thread_interrupted&) {
-      interrupted = true;
-    }
-  });
-  EXPECT_TRUE(reaches_nodes(2));
-  thread.interrupt();
-  thread.join();
-  EXPECT_TRUE(interrupted);
-  std::stop_source stop;
-  auto stopped = in_thread([&] { return mutex_.lock_shared(stop.get_token()); });
-  EXPECT_TRUE(reaches_nodes(2));
-  stop.request_stop();
-  EXPECT_FALSE(get(stopped));
-  EXPECT_TRUE(reaches_nodes(1));
-}
-
-TEST_F(SharedMutexTest, AsyncAcquireShared_PassesHoldToHandler) {
-  std::promise<Hold> promise;
-  auto got = promise.get_future();
-  mutex_.async_acquire_shared(
-      {}, [&](Hold hold, const std::exception_ptr&) { promise.set_value(std::move(hold)); });
-  const Hold first = get(got);
-  auto second = mutex_.async_acquire_shared();
-  EXPECT_EQ(get(second).state(), HoldState::held) << "an owner of its own, and together";
-  EXPECT_EQ(first.node().find(kPath + "/__READ__"), 0U);
-  auto writer = mutex_.async_acquire(AcquireOptions{.deadline = 50ms});
-  EXPECT_FALSE(get(writer));
 }
 
 // ---- queries of the queue -----------------------------------------------------------------------

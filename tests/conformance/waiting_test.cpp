@@ -4,7 +4,6 @@
 #include <chrono>
 #include <functional>
 #include <future>
-#include <memory>
 #include <vector>
 
 #include <boost/thread/thread.hpp>
@@ -92,19 +91,6 @@ class Interruption : public Waiting {
     return thrown;
   }
 };
-
-TEST_F(Interruption, InterruptOfBlockingCall_LeavesQueue) {
-  block();
-  EXPECT_TRUE(interrupted([this] { mutex_.lock(); }));
-  EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.lock(std::stop_token{})); }));
-  EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.try_lock_for(kTestTimeout)); }));
-  EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_TRUE(interrupted([this] { static_cast<void>(mutex_.acquire()); }));
-  EXPECT_TRUE(only_the_holder_is_left());
-  EXPECT_EQ(others_hold_.state(), HoldState::held);
-}
 
 TEST_F(Interruption, InterruptedThread_CanLockLater) {
   block();
