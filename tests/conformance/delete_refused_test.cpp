@@ -9,7 +9,6 @@
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
 #include "conformance/security_fixture.h"
-#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -74,31 +73,6 @@ TEST_F(WithoutDelete, Withdrawal_IsReportedByFlush) {
   EXPECT_TRUE(client_->flush());
   EXPECT_TRUE(other->flush());
   EXPECT_TRUE(nodes().empty());
-}
-
-TEST_F(WithoutDelete, CallWaitingBehindNode_ThrowsNoAuth) {
-  Hold hold = ReentrantMutex(*client_, kPath, {.lock_delay = 1ms}).acquire();
-  auto waiting = mutex_.async_acquire({.owner = Owner::unique()});
-  ASSERT_TRUE(eventually([&] { return nodes().size() >= 3; }, kTestTimeout)) << "with the marker";
-  permit_delete(false);
-  hold.release();
-  EXPECT_EQ(error_of([&] { return get(waiting); }), Errc::no_auth);
-  permit_delete(true);
-  // The delete of the waiting call's znode may have been refused just before.
-  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kTestTimeout));
-}
-
-TEST_F(WithoutDelete, SessionExpired_FlushSucceeds) {
-  Hold hold = mutex_.acquire();
-  permit_delete(false);
-  hold.release();
-  EXPECT_FALSE(client_->flush());
-  expire_session(chroot_.hosts(), client_->session_id());
-  EXPECT_TRUE(eventually([&] { return client_->flush(); }, kTestTimeout));
-  EXPECT_TRUE(nodes().empty());
-  permit_delete(true);
-  EXPECT_TRUE(mutex_.try_lock_for(kTestTimeout));
-  mutex_.unlock();
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bugs that other lock libraries had in production. Each is about the ownership of a hold.
-#include <future>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -86,21 +85,6 @@ TEST_F(FieldBugs, PooledThreadWithANewOwner_DoesNotNestInOldHold) {
   EXPECT_TRUE(becomes_empty());
 }
 
-// Locks of the thread instead of an explicit owner. By the rules of lock(), the lock that request 1
-// did not release belongs to request 2 too. Explicit owners exist to avoid that. The nested hold is
-// no new grant: it repeats the token.
-TEST_F(FieldBugs, UnreleasedLockOfTheThread_NestsWithTheSameToken) {
-  auto pooled_thread = in_thread([&] {
-    mutex_.lock();
-    const Hold again = mutex_.acquire();
-    EXPECT_EQ(mutex_.hold_count(), 2);
-    const Owner request = Owner::unique();
-    EXPECT_FALSE(static_cast<bool>(mutex_.acquire(at_once(request))));
-  });
-  get(pooled_thread);
-  EXPECT_TRUE(becomes_empty());  // released at the end of the thread
-}
-
 // ---- an unlock that comes late, twice, or from another thread -----------------------------------
 
 TEST_F(FieldBugs, OwnerOnSeveralThreads_LocksAndUnlocks) {
@@ -119,23 +103,6 @@ TEST_F(FieldBugs, OwnerOnSeveralThreads_LocksAndUnlocks) {
     holds.pop_back();
   }
   EXPECT_TRUE(becomes_empty());
-}
-
-// Both holds have one owner. Only the Hold object distinguishes the old one from the newer one.
-TEST_F(FieldBugs, RetriedRelease_DoesNotReleaseANewerHold) {
-  const Owner request = Owner::unique();
-  Hold old = mutex_.acquire({.owner = request});
-  old.release();
-  const Hold newer = mutex_.acquire({.owner = request});
-  auto retrying = in_thread([&] {
-    old.release();
-    old.release();
-  });
-  get(retrying);
-  EXPECT_TRUE(client_->flush(kTestTimeout));
-  EXPECT_EQ(newer.state(), HoldState::held);
-  EXPECT_EQ(raw().exists(newer.node()).rc, ZOK);
-  EXPECT_FALSE(is_free());
 }
 
 TEST_F(FieldBugs, ReleaseAfterALoss_DoesNotReleaseANewerHold) {

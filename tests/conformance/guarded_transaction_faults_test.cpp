@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "conformance/interruption.h"
@@ -41,19 +40,6 @@ TEST_F(GuardedTransactionFaults, WithoutAServer_CommitWaitsForTheConnection) {
   const auto written = raw().get_data("/old");
   EXPECT_EQ(written.data, "2");
   EXPECT_EQ(written.stat.version, 1) << "what had been given up was never sent";
-}
-
-TEST_F(GuardedTransactionFaults, ReplyIsLost_OutcomeIsUnknown) {
-  const Hold hold = mutex_.acquire();
-  GuardedTransaction tx(hold);
-  tx.set("/old", "2");
-  server_.pause();
-  auto without_deadline = tx.async_commit();
-  EXPECT_EQ(error_of([&] { tx.commit(2s); }), Errc::outcome_unknown);
-  EXPECT_FALSE(is_ready(without_deadline));
-  server_.kill();
-  EXPECT_EQ(error_of([&] { return get(without_deadline), 0; }), Errc::outcome_unknown);
-  start_again();
 }
 
 TEST_F(GuardedTransactionFaults, HoldIsLostWhileDisconnected_NothingIsWritten) {

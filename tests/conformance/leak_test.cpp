@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <future>
 #include <iterator>
-#include <memory>
 #include <mutex>
 #include <sstream>
 #include <stdexcept>
@@ -192,18 +191,6 @@ TEST_F(Leak, SessionsEnd_LeakNothing) {
   EXPECT_TRUE(becomes_empty());
   EXPECT_TRUE(no_watches());
   EXPECT_TRUE(falls_to(before));
-}
-
-TEST_F(Leak, PendingDeletes_FlushWaitsForThem) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  for (int i = 0; i < 20; ++i) {
-    mutex.acquire().release();
-    ASSERT_TRUE(client->flush(kTestTimeout));
-    ASSERT_TRUE(nodes().empty());
-  }
-  Hold hold = mutex.acquire();
-  EXPECT_TRUE(client->flush(kTestTimeout));  // a hold is no pending work
 }
 
 }  // namespace

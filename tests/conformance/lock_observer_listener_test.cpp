@@ -5,8 +5,6 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -18,23 +16,6 @@
 
 namespace zklock::testing {
 namespace {
-
-TEST_F(LockObserverTest, ExecutorGiven_ListenerRunsOnIt) {
-  LockStateLog states;
-  std::promise<std::thread::id> thread;
-  SingleThread single;
-  single([&] { thread.set_value(std::this_thread::get_id()); });
-  const auto expected = thread.get_future().get();
-  std::atomic<bool> elsewhere{false};
-  LockObserver observer(*observers_client_, kPath, std::ref(single));
-  const Subscription subscription = observer.add_listener([&](const LockState& state) {
-    if (std::this_thread::get_id() != expected) elsewhere = true;
-    states.listener()(state);
-  });
-  const Hold hold = acquire();
-  ASSERT_TRUE(states.last_becomes(hold));
-  EXPECT_FALSE(elsewhere);
-}
 
 // The client's executor drops its tasks. The observer has an executor of its own.
 TEST_F(LockObserverTest, ClientExecutorDropsTasks_ObservesOnANewSession) {
@@ -100,16 +81,6 @@ TEST_F(LockObserverTest, SlowListener_ReceivesTheNewestState) {
   go_on.set_value();
   ASSERT_TRUE(states.last_becomes(hold));
   EXPECT_EQ(states.count(), 2U) << "what was between is left out";
-}
-
-TEST_F(LockObserverTest, ThrowingListener_OtherListenersAreCalled) {
-  LockObserver observer(*observers_client_, kPath);
-  LockStateLog states;
-  const Subscription wild =
-      observer.add_listener([](const LockState&) { throw std::runtime_error("wild"); });
-  const Subscription tame = observer.add_listener(states.listener());
-  const Hold hold = acquire();
-  EXPECT_TRUE(states.last_becomes(hold));
 }
 
 // Neither cancel() nor the destructor of the observer returns during a call, and no call begins

@@ -13,35 +13,6 @@
 namespace zklock::testing {
 namespace {
 
-TEST_F(LockObserverTest, State_HasTheHolderAndTheNumberOfWaiters) {
-  const LockObserver observer(*observers_client_, kPath);
-  const LockObserver holders(*client_, kPath);
-  EXPECT_EQ(observer.path(), kPath);
-  EXPECT_EQ(observer.state(), LockState()) << "there is no such path yet";
-  Hold hold = acquire();
-  auto waiting = mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  const LockState state = observer.state();
-  ASSERT_EQ(state.holders.size(), 1U);
-  const Participant& holder = state.holders.front();
-  EXPECT_EQ(state.waiting, 1U);
-  EXPECT_EQ(kPath + "/" + holder.node, hold.node());
-  EXPECT_EQ(holder.token, hold.token());
-  EXPECT_EQ(holder.session_id, client_->session_id());
-  EXPECT_EQ(holder.application, "conformance");
-  EXPECT_TRUE(holder.holds);
-  EXPECT_FALSE(holder.mine);
-  EXPECT_TRUE(holders.state().holders.at(0).mine);
-  EXPECT_EQ(mutex_.participants().front().node, holder.node);
-  hold.release();
-  hold = get(waiting);
-  EXPECT_EQ(observer.state().holders.at(0).token, hold.token());
-  EXPECT_EQ(observer.state().waiting, 0U);
-  hold.release();
-  ASSERT_TRUE(becomes_empty());
-  EXPECT_TRUE(observer.state().is_free()) << "the path exists, and the queue is empty";
-}
-
 // Returns the participants that hold.
 std::vector<Participant> holders_among(std::vector<Participant> participants) {
   std::erase_if(participants, [](const Participant& p) { return !p.holds; });
@@ -118,38 +89,6 @@ TEST_F(LockObserverTest, PriorityMutex_StateHasTheHolderNotTheFirstInQueue) {
   EXPECT_TRUE(get(light));
 }
 
-TEST_F(LockObserverTest, EachChange_IsReportedAfterTheFirstState) {
-  LockObserver observer(*observers_client_, kPath);
-  LockStateLog states;
-  const Subscription subscription = observer.add_listener(states.listener());
-  ASSERT_TRUE(states.last_becomes_free());
-  Hold hold = acquire();
-  ASSERT_TRUE(states.last_becomes(hold));
-  auto second = mutex_.async_acquire();
-  ASSERT_TRUE(states.last_becomes(hold, 1));
-  auto third = mutex_.async_acquire();
-  ASSERT_TRUE(states.last_becomes(hold, 2));
-
-  LockStateLog late;  // its first state is the current one
-  const Subscription another = observer.add_listener(late.listener());
-  ASSERT_TRUE(late.last_becomes(hold, 2));
-  EXPECT_EQ(late.count(), 1U);
-
-  hold.release();
-  hold = get(second);
-  ASSERT_TRUE(states.last_becomes(hold, 1));
-  hold.release();
-  hold = get(third);
-  ASSERT_TRUE(states.last_becomes(hold));
-  hold.release();
-  ASSERT_TRUE(states.last_becomes_free());
-  const auto all = states.states();
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    EXPECT_NE(all[i], all[i - 1]) << "only changes are reported";
-  }
-  EXPECT_TRUE(all.front().is_free());
-}
-
 TEST_F(LockObserverTest, PathIsDeletedAndRecreated_ObservationContinues) {
   LockObserver observer(*observers_client_, "/deep/in/here");
   LockStateLog states;
@@ -163,23 +102,6 @@ TEST_F(LockObserverTest, PathIsDeletedAndRecreated_ObservationContinues) {
     ASSERT_TRUE(states.last_becomes_free());
     ASSERT_EQ(raw().delete_recursive("/deep"), ZOK);
   }
-}
-
-TEST_F(LockObserverTest, ForeignContender_IsReportedAndOtherChildrenAreNot) {
-  ASSERT_EQ(raw().create(kPath).rc, ZOK);
-  LockObserver observer(*observers_client_, kPath);
-  LockStateLog states;
-  const Subscription subscription = observer.add_listener(states.listener());
-  ASSERT_TRUE(states.last_becomes_free());
-  ASSERT_EQ(raw().create(kPath + "/something").rc, ZOK);
-  const auto foreign = raw().create(kPath + "/lock-", "theirs", ZOO_EPHEMERAL_SEQUENTIAL);
-  ASSERT_EQ(foreign.rc, ZOK);
-  ASSERT_TRUE(states.wait_until_last([](const LockState& s) { return !s.is_free(); }));
-  const LockState state = states.states().back();
-  ASSERT_EQ(state.holders.size(), 1U);
-  EXPECT_EQ(kPath + "/" + state.holders.front().node, foreign.path);
-  EXPECT_EQ(state.holders.front().pid, 0);
-  EXPECT_EQ(state.waiting, 0U);
 }
 
 TEST_F(LockObserverTest, SessionOfTheObserverEnds_ObservationContinues) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines that zklock writes to the user's logger, and the text that it never writes.
-#include <memory>
+// The lines that zklock writes to the user's logger, or to stderr.
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
@@ -41,59 +39,11 @@ TEST_F(Log, GrantedSessionTimeoutDiffers_IsLoggedAsAWarning) {
   EXPECT_EQ(text.find(warning), text.rfind(warning)) << "once, until it changes";
 }
 
-TEST_F(Log, DigestCredential_IsInNoLogLineAndNoErrorText) {
-  const std::string secret = "correct-horse-battery-staple";
-  ClientOptions with_secret = logged();
-  with_secret.digest = DigestCredential{"orders", secret};
-  with_secret.acl = AclPolicy::creator_all();
-  std::string errors;
-  {
-    const auto client = connect(with_secret);
-    ReentrantMutex mutex(*client, kPath);
-    EXPECT_TRUE(static_cast<bool>(mutex.acquire()));
-    expire_session(chroot_.hosts(), client->session_id());
-    EXPECT_TRUE(static_cast<bool>(mutex.acquire({.deadline = kTestTimeout})));
-
-    ClientOptions stranger = with_secret;
-    stranger.digest->password = secret + "-not";
-    const auto other = connect(stranger);
-    ReentrantMutex others_mutex(*other, kPath);
-    errors += error_text_of([&] { others_mutex.lock(); });
-    client->close();
-    errors += error_text_of([&] { mutex.lock(); });
-  }
-  ClientOptions nowhere = with_secret;
-  nowhere.hosts = "127.0.0.1:1";
-  {
-    Client client(nowhere);
-    ReentrantMutex mutex(client, kPath);
-    errors += error_text_of([&] { return mutex.acquire({.deadline = 200ms}); });
-  }
-  nowhere.hosts = "127.0.0.1:port";
-  errors += error_text_of([&] { return std::make_unique<Client>(nowhere); });
-
-  EXPECT_NE(errors.find("[no_auth]"), std::string::npos) << errors;
-  EXPECT_NE(errors.find("[invalid_hosts]"), std::string::npos) << errors;
-  EXPECT_FALSE(log_.text().empty());
-  EXPECT_EQ(errors.find(secret), std::string::npos) << errors;
-  EXPECT_FALSE(log_.contains(secret));
-}
-
 TEST_F(Log, LoggerOfTheUser_ReceivesTheLinesOfTheCClient) {
   const auto client = connect(logged());
   // The C client logs this text for an established connection.
   EXPECT_TRUE(eventually([this] { return log_.contains("session establishment complete"); }))
       << log_.text();
-}
-
-TEST_F(Log, MutexIsDestroyedWhileLocked_IsLogged) {
-  const auto client = connect(logged());
-  {
-    ReentrantMutex mutex(*client, kPath);
-    mutex.lock();
-  }
-  EXPECT_TRUE(eventually([this] { return log_.contains(kPath); }, kTestTimeout));
-  ReentrantMutex(*client, kPath).unlock();
 }
 
 TEST_F(Log, NoLoggerAndNoSink_WarningGoesToStderr) {
@@ -121,25 +71,6 @@ TEST_F(Log, SinkThatDoesNothing_SilencesTheLog) {
   }
   client->close();
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-}
-
-TEST_F(Log, SlowAcquire_NamesTheHolder) {
-  const auto holder = connect();
-  const Hold held = ReentrantMutex(*holder, kPath).acquire();
-  const auto client = connect(logged());
-  ReentrantMutex mutex(*client, kPath);
-  auto waiting = mutex.async_acquire({.owner = Owner::unique()});
-  const std::string text = "lock " + kPath + ": not acquired yet: held by ";
-  EXPECT_TRUE(eventually([&] { return log_.contains(text); }, kTestTimeout)) << log_.text();
-  EXPECT_TRUE(log_.contains(" pid " + std::to_string(::getpid()))) << log_.text();
-}
-
-TEST_F(Log, ThreadEndsWithoutUnlocking_IsLogged) {
-  const auto client = connect(logged());
-  ReentrantMutex mutex(*client, "/forgotten");
-  auto careless = in_thread([&] { mutex.lock(); });
-  get(careless);
-  EXPECT_TRUE(eventually([this] { return log_.contains("/forgotten"); }, kTestTimeout));
 }
 
 }  // namespace

@@ -63,14 +63,6 @@ TEST_F(Metrics, ClosedClient_KeepsItsCounts) {
   EXPECT_EQ(health.problems.at(0).kind, HealthProblem::Kind::closed);
 }
 
-TEST_F(Metrics, Text_HasTheRequests) {
-  mutex_.lock();
-  const std::string text = metrics_text(metric_families(client_->metrics()));
-  EXPECT_NE(text.find("zklock_request_duration_seconds_count{op=\"create\"} "), std::string::npos);
-  EXPECT_NE(text.find("\nzklock_holds{lock=\"unnamed\"} 1\n"), std::string::npos);
-  mutex_.unlock();
-}
-
 TEST_F(Metrics, ForkedChild_Throws) {
   const auto child = fork_and([&] {
     const bool refused = error_of([&] { return client_->metrics(); }) == Errc::forked &&

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // request_release(): the request to a holder, and the forced release.
-#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 
 #include <boost/thread/thread.hpp>
@@ -26,22 +24,6 @@ class ReleaseRequests : public LockTest {
   EventLog log_;
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
-
-TEST_F(ReleaseRequests, HolderReleasesOnRequest_RequestSucceeds) {
-  Hold hold = mutex_.acquire();
-  auto requested =
-      in_thread([&] { return request_release(*requester_, kPath, {.deadline = kTestTimeout}); });
-  EXPECT_TRUE(
-      eventually([&] { return hold.release_request_token().stop_requested(); }, kTestTimeout));
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_FALSE(is_ready(requested));
-  EXPECT_EQ(nodes().size(), 2U) << "its node, and the marker";
-  hold.release();
-  EXPECT_TRUE(get(requested));
-  EXPECT_TRUE(requester_->flush(kTestTimeout));
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(log_.reaches({"acquired", "release_requested", "released"}));
-}
 
 TEST_F(ReleaseRequests, HolderIgnoresRequest_RequestTimesOut) {
   const Hold hold = mutex_.acquire();
@@ -66,27 +48,6 @@ TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
     EXPECT_TRUE(requester->flush(kTestTimeout));
     EXPECT_EQ(nodes(), std::vector<std::string>{node});
   }
-}
-
-TEST_F(ReleaseRequests, ForcedRequest_HolderIsLostBeforeNextGrant) {
-  Hold hold = mutex_.acquire();
-  std::atomic<int> notified{0};
-  const std::stop_callback on_loss(hold.loss_token(), [&] {
-    if (hold.state() == HoldState::lost) ++notified;
-  });
-  ReentrantMutex others(*requester_, kPath);
-  auto next = others.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  EXPECT_TRUE(request_release(*requester_, kPath, {.force = true, .deadline = kTestTimeout}));
-  EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
-  Hold granted = get(next);
-  EXPECT_GT(granted.token(), hold.token());
-  EXPECT_TRUE(log_.reaches({"acquired", "lost"}));
-  granted.release();
-  hold.release();
-  EXPECT_TRUE(requester_->flush(kTestTimeout));
-  EXPECT_TRUE(becomes_empty());
 }
 
 TEST_F(ReleaseRequests, RequestNamesOneHolder_OnlyThatHoldIsLost) {
@@ -243,14 +204,6 @@ TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
 }
 
-TEST_F(ReleaseRequestAtFrozenServer, Deadline_EndsRequest) {
-  const Hold hold = mutex_.acquire();
-  const auto options = request_for(hold, 500ms);
-  server_.pause();
-  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath, options); }), std::nullopt);
-  server_.resume();
-}
-
 TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest) {
   const Hold hold = mutex_.acquire();
   ClientOptions patient = options();
@@ -265,14 +218,6 @@ TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest
   EXPECT_EQ(error_of([&] { return get(requested); }), std::nullopt);
   server_.start();
   EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
-}
-
-TEST_F(ReleaseRequestAtFrozenServer, Deadline_EndsSearchForHolder) {
-  const Hold hold = mutex_.acquire();
-  server_.pause();
-  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath, {.deadline = 500ms}); }),
-            std::nullopt);
-  server_.resume();
 }
 
 }  // namespace

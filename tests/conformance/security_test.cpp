@@ -18,43 +18,6 @@
 namespace zklock::testing {
 namespace {
 
-TEST_F(Security, DefaultAcl_OthersMayDeleteButNotWriteNode) {
-  const auto client = connect();
-  const auto other = connect();
-  ReentrantMutex mutex(*client, kPath);
-  ReentrantMutex others_mutex(*other, kPath);
-  const Hold hold = mutex.acquire();
-  auto waiting = others_mutex.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  const DataReply before = raw().get_data(hold.node());
-
-  // Only the creator has more than READ. So no other client can announce a release or change the
-  // ACL.
-  const AclReply acl = raw().get_acl(hold.node());
-  ASSERT_EQ(acl.entries.size(), 2U);
-  EXPECT_EQ(acl.entries[0].perms, ZOO_PERM_ALL);
-  EXPECT_EQ(acl.entries[0].scheme, "digest");
-  EXPECT_EQ(acl.entries[1], (testing::AclEntry{ZOO_PERM_READ, "world", "anyone"}));
-  RawClient with_credential = raw_with("orders:right");
-  for (RawClient* const stranger : {&raw(), &with_credential}) {
-    EXPECT_EQ(stranger->set_data(hold.node(), "released").rc, ZNOAUTH);
-    EXPECT_EQ(stranger->set_data(hold.node(), before.data).rc, ZNOAUTH);
-    EXPECT_EQ(stranger->set_data(hold.node(), "").rc, ZNOAUTH);
-    EXPECT_NE(stranger->create(hold.node() + "/below").rc, ZOK);
-  }
-  const DataReply after = raw().get_data(hold.node());
-  EXPECT_EQ(after.data, before.data);
-  EXPECT_EQ(after.stat.version, before.stat.version);
-  EXPECT_EQ(others_mutex.participants().size(), 2U);  // one round trip
-  EXPECT_FALSE(is_ready(waiting));
-  EXPECT_EQ(hold.state(), HoldState::held);
-
-  // The parent's ACL decides about deletes, and it is open. The holder is notified.
-  EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
-  EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout));
-  EXPECT_TRUE(static_cast<bool>(get(waiting)));
-}
-
 // A znode of every kind that zklock creates, as a stranger sees it.
 class CreatorAll : public Security {
  protected:

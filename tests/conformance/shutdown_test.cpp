@@ -3,7 +3,6 @@
 #include <atomic>
 #include <future>
 #include <memory>
-#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -16,19 +15,12 @@
 namespace zklock::testing {
 namespace {
 
-TEST_F(Shutdown, ClientClosed_EveryCallThrowsClosed) {
+// suite/basics_test.cpp has the calls that acquire.
+TEST_F(Shutdown, ClosedTwice_QueriesThrowClosed) {
   client_->close();
   client_->close();
-  EXPECT_EQ(error_of([&] { mutex_.lock(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return mutex_.acquire(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return mutex_.async_acquire().get(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { mutex_.async_acquire({}, [](const Hold&, const auto&) {}); }),
-            Errc::closed);
-  EXPECT_EQ(error_of([&] { return mutex_.participants(); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return mutex_.queue_position(); }), Errc::closed);
   EXPECT_EQ(error_of([&] { return client_->wait_until_connected(); }), Errc::closed);
-  EXPECT_EQ(error_of([&] { return ReentrantMutex(*client_, "/other").path(); }), Errc::closed);
   EXPECT_FALSE(client_->is_connected());
   EXPECT_TRUE(client_->flush());
   EXPECT_EQ(mutex_.hold_count(), 0);
@@ -57,24 +49,6 @@ TEST_F(Shutdown, Close_WakesEveryWaiter) {
   get(closing);
   EXPECT_TRUE(reaches_nodes(1));
   EXPECT_EQ(others_hold.state(), HoldState::held);
-}
-
-TEST_F(Shutdown, Close_LosesHoldsAndGrantsNext) {
-  std::atomic<int> fired{0};
-  Hold hold = mutex_.acquire();
-  mutex_.lock();
-  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
-  const auto token = hold.token();
-  auto waiting = others_mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  client_->close();
-  EXPECT_EQ(hold.state(), HoldState::lost);
-  EXPECT_EQ(fired, 1);
-  EXPECT_GT(get(waiting).token(), token);
-  mutex_.unlock();  // no effect
-  EXPECT_EQ(hold.token(), token);
-  hold.release();
-  EXPECT_EQ(fired, 1);
 }
 
 TEST_F(Shutdown, ClientDestroyedWhileHeld_HoldIsLost) {
@@ -135,14 +109,6 @@ TEST_F(Shutdown, MutexDestroyed_WakesItsWaiters) {
   EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
   EXPECT_TRUE(reaches_nodes(2));
   EXPECT_FALSE(is_ready(of_another_object));  // calls of other objects continue to wait
-}
-
-TEST_F(Shutdown, ClientClosed_FutureHoldsTheError) {
-  client_->close();
-  std::future<Hold> future;
-  ASSERT_NO_THROW(future = mutex_.async_acquire());
-  ASSERT_TRUE(future.valid());
-  EXPECT_EQ(error_of([&] { return get(future); }), Errc::closed);
 }
 
 TEST_F(Shutdown, Close_WakesFlush) {

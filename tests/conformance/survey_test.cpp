@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,20 +70,6 @@ TEST_F(SurveyTest, LocksOfAllKinds_AreFound) {
   EXPECT_EQ(locks[2].state.holders.size(), 1U);
   EXPECT_EQ(locks[2].waiters.size(), 1U);
   EXPECT_EQ(locks[2].next_sequence, 2);
-}
-
-TEST_F(SurveyTest, NoReadPermission_IsReported) {
-  ASSERT_EQ(raw().create("/locks").rc, ZOK);
-  ASSERT_EQ(raw().create("/locks/closed").rc, ZOK);
-  ACL entry{ZOO_PERM_ALL & ~ZOO_PERM_READ,
-            {const_cast<char*>("world"), const_cast<char*>("anyone")}};
-  ASSERT_EQ(raw().set_acl("/locks/closed", ACL_vector{1, &entry}), ZOK);
-  const auto client = connect();
-  Survey survey(*client, "/locks");
-  const SurveyPage page = survey.next(10, kTestTimeout);
-  EXPECT_EQ(page.unreadable, std::vector<std::string>{"/locks/closed"});
-  EXPECT_TRUE(survey.is_complete());
-  ASSERT_EQ(raw().set_acl("/locks/closed", ZOO_OPEN_ACL_UNSAFE), ZOK);
 }
 
 TEST_F(SurveyTest, Interruption_NextCallContinues) {
