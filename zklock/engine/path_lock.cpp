@@ -218,7 +218,7 @@ PathLock::Standing PathLock::standing_of(const Owner& owner) {
   return {contender->lock_node().own_name(), contender->count_ahead()};
 }
 
-std::vector<std::string> PathLock::nodes() {
+std::vector<std::string> PathLock::nodes() const {
   const EngineLock lock(entry());
   return own_node_names();
 }

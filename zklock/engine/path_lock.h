@@ -106,7 +106,7 @@ class PathLock final : public EngineLock::State,
   Standing standing_of(const Owner& owner);
   std::string node_of(const Owner& owner) { return standing_of(owner).node; }
   /// Returns the names of this client's znodes in this queue.
-  std::vector<std::string> nodes();
+  std::vector<std::string> nodes() const;
 
   /// Logs what the contender that has waited the longest waits for. Does nothing if none waits.
   void log_wait(const std::string& what);
