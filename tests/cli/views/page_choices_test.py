@@ -127,6 +127,20 @@ class HostsTest(PageCase):
         self.assertIn("not covered: 1 lock has more contenders than are listed, 1 contender of unknown hosts, 2 paths are not read",
                       self.browser.run("return $('scope').textContent"))
 
+    def test_selected_text_stays_in_the_view_by_host(self):
+        self.tree.contender("/a", host="db1", note="copy me")
+        self.appears("/a")
+        self.show_hosts()
+        self.browser.run("document.querySelector('#hosts summary').click()")
+        self.browser.wait("return document.querySelector('#hosts table')")
+        self.browser.run("getSelection().selectAllChildren(document.querySelectorAll('#hosts tr')[1].cells[7])")
+        self.tree.contender("/b", host="db1")
+        self.browser.wait("return document.querySelector('#hosts summary').textContent.includes('holds 2')")
+        self.assertEqual(self.browser.run("return getSelection().toString()"), "copy me")
+        self.browser.run("getSelection().removeAllRanges()")
+        self.tree.contender("/c", host="db1")
+        self.browser.wait("return document.querySelectorAll('#hosts tr').length === 4")
+
     def test_focus_stays_in_the_view_by_host(self):
         self.tree.contender("/a", host="db1")
         self.tree.contender("/b", host="db2")

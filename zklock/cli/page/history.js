@@ -75,11 +75,13 @@ function showPastBar(cell, lock) {
 
 // ---- the timeline of an open lock
 
+const RETRY_MS = 5000;  // after a request that has failed
+
 // Asks the server for what it remembers, if the lock has changed since, or the last request has failed.
 async function askPast(path) {
-  const lock = lockAt(path) ?? null, past = pasts.get(path) ?? {answer: null, problem: "", asked: undefined, isAsking: false};
+  const lock = lockAt(path) ?? null, past = pasts.get(path) ?? {answer: null, problem: "", asked: undefined, isAsking: false, nextAt: 0};
   pasts.set(path, past);
-  if (past.isAsking || (past.asked === lock && !past.problem)) return;
+  if (past.isAsking || performance.now() < past.nextAt || (past.asked === lock && !past.problem)) return;
   past.asked = lock;
   past.isAsking = true;
   try {
@@ -89,6 +91,7 @@ async function askPast(path) {
     if (reply.ok) past.answer = JSON.parse(text);
   } catch { past.problem = "zklock serve has not answered"; }
   past.isAsking = false;
+  past.nextAt = past.problem ? performance.now() + RETRY_MS : 0;
   const row = rows.get("l" + path);
   if (!row?.past || pasts.get(path) !== past) return;
   drawPast(row);

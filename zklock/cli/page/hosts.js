@@ -88,7 +88,8 @@ function makeHost(name) {
 function showHost(part) {
   const {host} = part;
   const content = part.open ? JSON.stringify([...host.holds, null, ...host.waits].map(entry => entry && [entry.c, entry.lock.path, entry.lock.waiting])) : "";
-  if (part.content === content) return;
+  const selection = document.getSelection(), isSelected = !selection.isCollapsed && part.lastChild.contains(selection.anchorNode);
+  if (part.content === content || (isSelected && part.open)) return;  // a new table would end the selection
   part.content = content;
   const body = part.lastChild, hadFocus = body.contains(document.activeElement) ? document.activeElement.hash : "";
   body.replaceChildren();
