@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender that are used from its grant to its release or loss.
-#include <algorithm>
-#include <chrono>
 #include <string>
+#include <utility>
 
-#include "zklock/core/cause_texts.h"
 #include "zklock/core/slow_wait.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/session/process.h"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Members of Contender that are used from the loss of its hold to the delete of its znode.
-#include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "zklock/core/cause_texts.h"
-#include "zklock/core/slow_wait.h"
 #include "zklock/engine/contender.h"
-#include "zklock/engine/session/process.h"
 
 namespace zklock::detail {
 

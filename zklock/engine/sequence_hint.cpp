@@ -2,6 +2,7 @@
 #include "zklock/engine/sequence_hint.h"
 
 #include <cassert>
+#include <utility>
 
 #include "zklock/engine/path_lock.h"
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <functional>
 #include <optional>
-#include <utility>
 
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/watch_slot.h"

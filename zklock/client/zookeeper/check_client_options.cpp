@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <utility>
 
 #include "zklock/client/zookeeper/connection_string.h"
 #include "zklock/client/zookeeper/credentials.h"
