@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -36,8 +35,7 @@ void check_text(const std::string& text) {
   require(display_text(shown) == shown, "an equal text when shown again");
 }
 
-std::optional<bool> takes_value(std::string_view name) {
-  if (name.size() % 3 == 0) return std::nullopt;
+bool takes_value(std::string_view name) {
   return name.back() % 2 == 0;
 }
 

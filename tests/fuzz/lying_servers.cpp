@@ -53,7 +53,7 @@ std::string data_of_contender(const Operation& operation) {
   if (!all) return {};
   for (const auto& write : all->writes) {
     const auto* create = std::get_if<ops::write::Create>(&write);
-    if (create && create->contender) return create->data;
+    if (create && create->leaves_room) return create->data;
   }
   return {};
 }
