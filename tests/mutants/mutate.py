@@ -109,9 +109,9 @@ def changed(name, edit, text):
     return text[:found[0].start()] + edit.new + text[found[0].end():]
 
 
-def mutated(name, root):
-    """Returns the new text of each file that the mutant changes."""
-    texts = {}
+def mutated(name, root, texts=None):
+    """Returns the new text of each file that the mutant changes, after those of texts."""
+    texts = dict(texts or {})
     for edit in edits_of(name):
         if not (root / edit.file).is_file():
             raise DoesNotApply(f"{name}: there is no file {edit.file}")
@@ -120,8 +120,29 @@ def mutated(name, root):
     return texts
 
 
-def compile_mutant(name, texts, root, compiler):
-    """Compiles the files that the mutant changes, without output. A header is compiled alone."""
+def compile_mutants(names, root, compiler):
+    """Compiles the mutants, as many at once as apply together. Returns the faults."""
+    faults = []
+    while names:
+        together, later, texts = [], [], {}
+        for name in names:
+            try:
+                texts = mutated(name, root, texts)
+                together.append(name)
+            except DoesNotApply:  # another one changes the same lines
+                later.append(name)
+        try:
+            compile_texts(" or ".join(together), texts, root, compiler)
+        except DoesNotApply as error:
+            alone = [fault for name in together for fault in compile_mutants([name], root, compiler)
+                     ] if len(together) > 1 else []
+            faults += alone or [str(error)]
+        names = later
+    return faults
+
+
+def compile_texts(name, texts, root, compiler):
+    """Compiles these files, without output. A header is compiled alone."""
     with tempfile.TemporaryDirectory() as folder:
         changed_root = pathlib.Path(folder)
         for file, text in texts.items():
@@ -175,6 +196,7 @@ def main():
     for difference in differences:
         print(difference, file=sys.stderr)
     failed = 0
+    applying = []
     for name in args.names or known:
         try:
             if args.command == "files":
@@ -182,14 +204,16 @@ def main():
                 continue
             root = args.root or FOLDER.parents[1]
             texts = mutated(name, root)
-            if args.compile:
-                compile_mutant(name, texts, root, args.compile)
+            applying.append(name)
             for file, text in texts.items():
                 if args.command == "apply":
                     (args.root / file).write_text(text, encoding="utf-8")
         except DoesNotApply as error:
             print(error, file=sys.stderr)
             failed += 1
+    for fault in compile_mutants(applying, args.root or FOLDER.parents[1], args.compile) if args.compile else ():
+        print(fault, file=sys.stderr)
+        failed += 1
     if args.command == "check":
         print(f"{len(args.names or known) - failed} mutants apply, {failed} do not")
     return 1 if failed or differences else 0
