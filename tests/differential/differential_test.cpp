@@ -60,7 +60,9 @@ constexpr std::array kImportant{"CreateContender: ok",
                                 "ExistsAndWatch: event changed",
                                 "ExistsAndWatch: event deleted",
                                 "ListAndWatch: event children",
-                                "ListAndWatch: event deleted"};
+                                "ListAndWatch: event deleted",
+                                "CreateContender: ok, after an outage",
+                                "GetAndWatch: event deleted, after an outage"};
 
 struct AcquireOutcome {
   std::vector<std::string> simulated;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -34,21 +35,41 @@ class Player {
                                  std::to_string(script_.seed));
       }
       for (Fact& fact : side_.journal().take()) own.push_back(std::move(fact));
+      if (step.kind == ScriptStep::Kind::reconnect) {
+        sort_events(own);
+        for (Fact& fact : own) {
+          if (!fact.kind.empty()) fact.kind += ", after an outage";
+        }
+      }
       transcript_.push_back({step.id, std::move(own)});
     }
+    if (offline_) side_.reconnect(*offline_);  // the end of the outage was dropped
     side_.end();
     return std::move(transcript_);
   }
 
  private:
+  // The order in which a server sends the events that a client has missed is not defined.
+  static void sort_events(std::vector<Fact>& facts) {
+    const auto is_event = [](const Fact& fact) {
+      return fact.text.find(": watch ") != std::string::npos;
+    };
+    for (auto begin = facts.begin(); begin != facts.end();) {
+      begin = std::find_if(begin, facts.end(), is_event);
+      const auto end = std::find_if_not(begin, facts.end(), is_event);
+      std::ranges::sort(begin, end, {}, &Fact::text);
+      begin = end;
+    }
+  }
+
   // The server sends the events of a change before its reply to a later request of that client.
   bool fence() {
     for (std::size_t c = 0; c < kClients; ++c) {
-      if (!watches_[c]) continue;
-      side_.journal().expect_reply();
+      if (!watches_[c] || offline_ == c) continue;
+      side_.journal().expect_reply(c);
       side_.coordinator(c).submit(
           {.operation = rq::Exists{"/"}},
-          [&journal = side_.journal()](const client::Reply&) { journal.replied_to_fence(); });
+          [&journal = side_.journal(), c](const client::Reply&) { journal.replied_to_fence(c); });
     }
     return side_.settle();
   }
@@ -79,6 +100,14 @@ class Player {
         // not receive the events of its own znodes. In an expiry by timeout it may receive them.
         side_.journal().ignore_events(step.client);
         side_.expire(step.client);
+        return {};
+      case ScriptStep::Kind::disconnect:
+        side_.disconnect(step.client);
+        offline_ = step.client;
+        return {};
+      case ScriptStep::Kind::reconnect:
+        side_.reconnect(step.client);
+        offline_.reset();
         return {};
       case ScriptStep::Kind::create:
         return operator_did(side_.create(resolve(step.path), step.data, step.everyone));
@@ -120,7 +149,7 @@ class Player {
     } else if (request.session == RequestStep::Session::first) {
       wanted.session = journal.first_session(client);
     }
-    journal.expect_reply();
+    journal.expect_reply(client);
     const client::RequestId id = side_.coordinator(client).submit(
         std::move(wanted),
         [&journal, script = journal_number_, client, at](const client::Reply& reply) {
@@ -183,6 +212,7 @@ class Player {
   Side& side_;
   std::uint64_t journal_number_ = 0;
   std::array<bool, kClients> watches_{};
+  std::optional<std::size_t> offline_;  ///< the client that is disconnected
   std::map<OperationRef, client::RequestId> requests_;
   std::map<OperationRef, std::size_t> owners_;
   std::map<OperationRef, std::string> parents_;  ///< parents of the created znodes

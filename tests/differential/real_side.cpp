@@ -100,7 +100,9 @@ void RealSide::connect_operator() {
 
 void RealSide::connect(std::size_t client) {
   zklock::ClientOptions options;
-  options.hosts = server_.hosts() + kRoot;
+  auto& proxy = clients_.at(client).proxy;
+  if (!proxy) proxy = std::make_unique<testing::FaultProxy>(std::vector{server_.port()});
+  options.hosts = proxy->hosts() + kRoot;
   // After an expiry the C client may wait two thirds of this time for a server's answer.
   options.session_timeout = std::chrono::seconds(9);
   options.connection_timeout = std::chrono::seconds(60);
@@ -118,12 +120,12 @@ void RealSide::connect(std::size_t client) {
 void RealSide::make_sign_of_life(std::size_t client) {
   Client& made = clients_.at(client);
   made.sign_of_life = "/live/" + std::to_string(++made_);
-  journal_.expect_reply();
+  journal_.expect_reply(client);
   made.coordinator->submit(
       {.operation =
            client::request::Transaction{
                {}, {client::request::write::Create{.path = made.sign_of_life, .ephemeral = true}}}},
-      [this](const client::Reply&) { journal_.replied_to_fence(); });
+      [this, client](const client::Reply&) { journal_.replied_to_fence(client); });
   check(settle(), "no reply");
   journal_.forget_quorum(client);
 }
@@ -173,6 +175,16 @@ void RealSide::expire(std::size_t client) {
   testing::expire_session(server_.hosts(), journal_.current_session(client).value);
   check(journal_.wait_for_session(client, before), "a client does not connect again");
   make_sign_of_life(client);
+}
+
+void RealSide::disconnect(std::size_t client) {
+  clients_.at(client).proxy->refuse();
+  check(journal_.wait_for_connection(client, false), "a connection does not break");
+}
+
+void RealSide::reconnect(std::size_t client) {
+  clients_.at(client).proxy->accept();
+  check(journal_.wait_for_connection(client, true), "a client does not connect again");
 }
 
 Status RealSide::create(const std::string& path, const std::string& data, std::int32_t everyone) {

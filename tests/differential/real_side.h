@@ -10,6 +10,7 @@
 #include "support/drained_log.h"
 #include "support/raw_client.h"
 #include "tests/differential/side.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/test_server.h"
 
 namespace zklock::differential {
@@ -32,6 +33,8 @@ class RealSide final : public Side {
   bool settle() override { return journal_.wait_for_replies(); }
   void close(std::size_t client) override;
   void expire(std::size_t client) override;
+  void disconnect(std::size_t client) override;
+  void reconnect(std::size_t client) override;
   Status create(const std::string& path, const std::string& data, std::int32_t everyone) override;
   Status set_data(const std::string& path, const std::string& data) override;
   Status set_acl(const std::string& path, std::int32_t everyone) override;
@@ -40,6 +43,7 @@ class RealSide final : public Side {
 
  private:
   struct Client {
+    std::unique_ptr<testing::FaultProxy> proxy;
     std::unique_ptr<client::DrainedLog> log;
     std::shared_ptr<Coordinator> coordinator;
     std::string sign_of_life;  ///< an ephemeral znode of its session

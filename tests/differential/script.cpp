@@ -2,6 +2,7 @@
 #include "tests/differential/script.h"
 
 #include <array>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -19,6 +20,8 @@ class Generator {
     add_fixed_start();
     const std::size_t steps = 6 + pick(24);
     while (script_.steps.size() < steps) add_step();
+    if (offline_) add(ScriptStep::Kind::reconnect, *offline_);
+    offline_.reset();
     add_reads();
     return std::move(script_);
   }
@@ -108,6 +111,10 @@ class Generator {
 
   void add_step() {
     const std::size_t client = pick(kClients);
+    if (offline_ && one_in(4)) {
+      add(ScriptStep::Kind::reconnect, *std::exchange(offline_, std::nullopt));
+      return;
+    }
     const std::size_t drawn = pick(100);
     if (drawn < 66) return add_requests(client);
     if (drawn < 72) return add_unwatch(client);
@@ -134,12 +141,18 @@ class Generator {
       add(ScriptStep::Kind::remove).path = node();
       return;
     }
-    if (drawn < 99) {
+    if (drawn < 98) {
       add(ScriptStep::Kind::remove_subtree).path = one_in(2) ? parent() : node();
       return;
     }
-    // An expiry takes a second on a real server: the C client waits before it reconnects.
-    add(one_in(4) ? ScriptStep::Kind::expire : ScriptStep::Kind::close, client);
+    // On a real server an expiry takes a second, and a reconnect a third: the C client waits.
+    if (offline_ == client) return;
+    if (drawn < 99) {
+      add(one_in(4) ? ScriptStep::Kind::expire : ScriptStep::Kind::close, client);
+    } else if (!offline_ && !script_.left_to_end) {
+      add(ScriptStep::Kind::disconnect, client);
+      offline_ = client;
+    }
   }
 
   void add_unwatch(std::size_t client) {
@@ -152,13 +165,14 @@ class Generator {
     ScriptStep& step = add(ScriptStep::Kind::submit, client);
     // At a counter's end, the sequence numbers of a batch depend on timing.
     const std::size_t count = !script_.left_to_end && one_in(5) ? 2 + pick(3) : 1;
+    const bool in_batch = count > 1 || offline_ == client;
     std::vector<OperationRef> created;
     for (std::size_t i = 0; i < count; ++i) {
       const OperationRef self{step.id, i};
-      RequestStep request = make_request(count > 1);
+      RequestStep request = make_request(in_batch);
       // The coordinator makes a second round trip for a znode that it may not read. Whether the
       // server handles the next request of the batch before it depends on timing.
-      if (request.kind == OperationKind::get_and_watch && i + 1 < count) {
+      if (request.kind == OperationKind::get_and_watch && (i + 1 < count || offline_ == client)) {
         request.kind = OperationKind::exists_and_watch;
       }
       const bool names = request.kind == OperationKind::create_contender;
@@ -256,6 +270,7 @@ class Generator {
   std::mt19937_64 random_;
   Script script_;
   std::size_t next_id_ = 0;
+  std::optional<std::size_t> offline_;  ///< the client that is disconnected
   std::vector<OperationRef> created_;
   std::vector<std::pair<OperationRef, std::size_t>> watches_;
 };
@@ -329,6 +344,8 @@ std::string to_text(const ScriptStep& step) {
              std::to_string(step.watch.index);
     case ScriptStep::Kind::close: return text + client + " closes";
     case ScriptStep::Kind::expire: return text + client + " expires";
+    case ScriptStep::Kind::disconnect: return text + client + " loses its connection";
+    case ScriptStep::Kind::reconnect: return text + client + " reconnects";
     case ScriptStep::Kind::create:
       return text + "operator creates " + to_text(step.path) + " for everyone " +
              std::to_string(step.everyone);

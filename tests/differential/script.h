@@ -58,6 +58,8 @@ struct ScriptStep {
     unwatch,        ///< cancels `watch`
     close,          ///< the session ends; another client replaces this one
     expire,         ///< the session expires; the client opens another
+    disconnect,     ///< the connection breaks; the client sends nothing until `reconnect`
+    reconnect,      ///< the client connects again, with its session
     create,         ///< the operator creates `path` with the permissions `everyone`
     set_data,       ///< the operator sets the data of `path`
     set_acl,        ///< the operator sets `path`'s permissions to `everyone`

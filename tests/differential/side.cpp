@@ -30,7 +30,6 @@ const char* to_text(WatchEvent event) {
 void Journal::begin_script() {
   const std::lock_guard guard(mutex_);
   ++script_;
-  expected_ = 0;
   labels_.clear();
   names_.clear();
   created_ms_.clear();
@@ -38,7 +37,10 @@ void Journal::begin_script() {
     Seen& seen = seen_.at(c);
     std::vector<SessionId> current;
     if (!seen.sessions.empty()) current.push_back(seen.sessions.back());
-    seen = {.sessions = std::move(current), .facts = {}, .unreadable_paths = {}};
+    seen = {.sessions = std::move(current),
+            .facts = {},
+            .is_connected = seen.is_connected,
+            .unreadable_paths = {}};
     if (!seen.sessions.empty()) labels_[seen.sessions.back()] = std::to_string(c) + ".0";
   }
 }
@@ -48,12 +50,20 @@ std::uint64_t Journal::script() const {
   return script_;
 }
 
-void Journal::connected(std::size_t client, SessionId session) {
+void Journal::connected(std::size_t client, const client::SessionInfo& session) {
   const std::lock_guard guard(mutex_);
   Seen& seen = seen_.at(client);
-  labels_[session] = std::to_string(client) + "." + std::to_string(seen.sessions.size());
-  seen.sessions.push_back(session);
-  seen.facts.push_back({"connected, session " + label(session)});
+  seen.is_connected = true;
+  changed_.notify_all();
+  if (!session.is_new) return;
+  labels_[session.id] = std::to_string(client) + "." + std::to_string(seen.sessions.size());
+  seen.sessions.push_back(session.id);
+  seen.facts.push_back({"connected, session " + label(session.id)});
+}
+
+void Journal::disconnected(std::size_t client) {
+  const std::lock_guard guard(mutex_);
+  seen_.at(client).is_connected = false;
   changed_.notify_all();
 }
 
@@ -84,9 +94,9 @@ void Journal::event(std::uint64_t script, std::size_t client, const OperationAt&
       {"watch " + watch.tag + ' ' + to_text(event), {}, watch.kind + ": event " + to_text(event)});
 }
 
-void Journal::expect_reply() {
+void Journal::expect_reply(std::size_t client) {
   const std::lock_guard guard(mutex_);
-  ++expected_;
+  ++seen_.at(client).expected;
 }
 
 void Journal::replied(std::uint64_t script, std::size_t client, const client::Reply& reply,
@@ -97,24 +107,35 @@ void Journal::replied(std::uint64_t script, std::size_t client, const client::Re
   seen.facts.push_back(fact_of(reply, operation));
   if (!reply.name.empty()) names_[operation.tag] = reply.name;
   if (reply.unreadable) seen.unreadable_paths.insert(operation.path);
-  --expected_;
+  --seen.expected;
   changed_.notify_all();
 }
 
-void Journal::replied_to_fence() {
+void Journal::replied_to_fence(std::size_t client) {
   const std::lock_guard guard(mutex_);
-  --expected_;
+  --seen_.at(client).expected;
   changed_.notify_all();
 }
 
 bool Journal::wait_for_replies() const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kTimeout, [this] { return expected_ == 0; });
+  return changed_.wait_for(lock, kTimeout, [this] { return has_all(); });
 }
 
 bool Journal::has_all_replies() const {
   const std::lock_guard guard(mutex_);
-  return expected_ == 0;
+  return has_all();
+}
+
+bool Journal::has_all() const {
+  return std::ranges::all_of(
+      seen_, [](const Seen& seen) { return seen.expected == 0 || !seen.is_connected; });
+}
+
+bool Journal::wait_for_connection(std::size_t client, bool connected) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kTimeout,
+                           [&] { return seen_.at(client).is_connected == connected; });
 }
 
 bool Journal::wait_for_session(std::size_t client, std::size_t count) const {

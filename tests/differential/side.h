@@ -45,7 +45,8 @@ class Journal {
   std::uint64_t script() const;
 
   // Called by the clients' coordinators.
-  void connected(std::size_t client, SessionId session);
+  void connected(std::size_t client, const client::SessionInfo& session);
+  void disconnected(std::size_t client);
   void ended(std::size_t client, Status why);
   void answered_by_quorum(std::size_t client);
   /// Discards the quorum's answers since take(): they belong to no request of the script.
@@ -53,14 +54,17 @@ class Journal {
   void event(std::uint64_t script, std::size_t client, const OperationAt& watch,
              client::request::WatchEvent event);
 
-  void expect_reply();
+  void expect_reply(std::size_t client);
   void replied(std::uint64_t script, std::size_t client, const client::Reply& reply,
                const OperationAt& operation);
-  void replied_to_fence();
+  void replied_to_fence(std::size_t client);
 
-  /// Blocks until every expected reply has arrived. Returns false if that takes too long.
+  /// Blocks until the connected clients have every expected reply. Returns false if that takes too
+  /// long.
   bool wait_for_replies() const;
   bool has_all_replies() const;
+  /// Waits until `client` is connected, or until it is not.
+  bool wait_for_connection(std::size_t client, bool connected) const;
   /// Waits until `client` has had more than `count` sessions.
   bool wait_for_session(std::size_t client, std::size_t count) const;
   std::size_t sessions(std::size_t client) const;
@@ -79,10 +83,13 @@ class Journal {
   struct Seen {
     std::vector<SessionId> sessions;
     std::vector<Fact> facts;
+    std::size_t expected = 0;  ///< replies
+    bool is_connected = false;
     bool quorum = false;
     bool ignores_events = false;
     std::set<std::string> unreadable_paths;  ///< of watches whose events may not come
   };
+  bool has_all() const;
   std::string label(SessionId session) const;
   Fact fact_of(const client::Reply& reply, const OperationAt& operation);
 
@@ -90,7 +97,6 @@ class Journal {
   mutable std::condition_variable changed_;
   // Guarded by mutex_:
   std::uint64_t script_ = 0;
-  std::size_t expected_ = 0;
   std::array<Seen, kClients> seen_;
   std::map<SessionId, std::string> labels_;
   std::map<std::string, std::string> names_;         ///< chosen by the server, by tag
@@ -102,10 +108,10 @@ class SessionEventLog final : public client::SessionObserver {
  public:
   SessionEventLog(Journal& journal, std::size_t client) : journal_(journal), client_(client) {}
   void on_connected(const client::SessionInfo& session) override {
-    if (session.is_new) journal_.connected(client_, session.id);
+    journal_.connected(client_, session);
   }
   // The number of broken connections while a session is ended from outside is not compared.
-  void on_suspended(SessionId /*session*/) override {}
+  void on_suspended(SessionId /*session*/) override { journal_.disconnected(client_); }
   void on_ended(SessionId /*session*/, Status why) override { journal_.ended(client_, why); }
   void on_answered(SessionId /*session*/, core::Instant /*sent_at*/, core::AnsweredBy by) override {
     if (by == core::AnsweredBy::quorum) journal_.answered_by_quorum(client_);
@@ -132,6 +138,10 @@ class Side {
   virtual void close(std::size_t client) = 0;
   /// Ends the session of the client from outside. Returns when the client has a new one.
   virtual void expire(std::size_t client) = 0;
+  /// Breaks the connection of the client. Returns when the client knows.
+  virtual void disconnect(std::size_t client) = 0;
+  /// Returns when the client is connected again.
+  virtual void reconnect(std::size_t client) = 0;
 
   // Requests of an operator, which no ACL restricts.
   virtual Status create(const std::string& path, const std::string& data,

@@ -24,6 +24,8 @@ class SimSide final : public Side {
   bool settle() override;
   void close(std::size_t client) override;
   void expire(std::size_t client) override;
+  void disconnect(std::size_t client) override { world_->disconnect(at_.at(client)); }
+  void reconnect(std::size_t client) override { world_->reconnect(at_.at(client)); }
   Status create(const std::string& path, const std::string& data, std::int32_t everyone) override;
   Status set_data(const std::string& path, const std::string& data) override;
   Status set_acl(const std::string& path, std::int32_t everyone) override;

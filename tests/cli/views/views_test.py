@@ -68,7 +68,7 @@ class ViewTest(ViewCase):
         self.assertRegex(self.run_view("ls", "/jobs/elected")[1], r"^0  leads  candidate  db7 pid 812 \(billing\) ")
 
     def test_ls_of_a_folder_lists_its_locks(self):
-        self.tree.contender("/jobs/a", held_for=20)
+        self.tree.contender("/jobs/a", held_for=2000)
         self.tree.contender("/jobs/deep/b")
         self.tree.plant("/jobs/java", CURATOR)
         for arguments in ((), ("/",), ("/jobs",), ("-R", "/")):
@@ -81,7 +81,7 @@ class ViewTest(ViewCase):
         self.assertEqual([line.split()[0] for line in self.run_view("ls", "-R", "/jobs/a")], ["LOCK", "/jobs/a", "/jobs/a/below"])
         self.tree.client.delete("/jobs/a/below", recursive=True)
         self.assertEqual(len(self.run_view("ls", "-R", "--host", "db7", "/")), 3)
-        self.assertEqual(len(self.run_view("ls", "-R", "--held-over", "15s", "/")), 2)
+        self.assertEqual(len(self.run_view("ls", "-R", "--held-over", "30m", "/")), 2)
 
     def test_misspelling_is_named(self):
         self.assertEqual(self.run_view("lss", code=64),
