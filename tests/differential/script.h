@@ -58,7 +58,7 @@ struct ScriptStep {
     unwatch,        ///< cancels `watch`
     close,          ///< the session ends; another client replaces this one
     expire,         ///< the session expires; the client opens another
-    disconnect,     ///< the connection breaks; the client sends nothing until `reconnect`
+    disconnect,     ///< the client has no connection until `reconnect`
     reconnect,      ///< the client connects again, with its session
     create,         ///< the operator creates `path` with the permissions `everyone`
     set_data,       ///< the operator sets the data of `path`

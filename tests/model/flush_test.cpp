@@ -67,8 +67,7 @@ class FlushTest : public PathLockTest {
 // ---- a withdrawal ------------------------------------------------------------------------------
 
 TEST_F(FlushTest, WithdrawnBeforeReply_WaitsForDelete) {
-  using Request = LockWorld::Request;
-  const std::vector<std::pair<Request, Request>> holders_and_requests = {
+  const std::vector<std::pair<LockWorld::Request, LockWorld::Request>> holders_and_requests = {
       {{}, {.timeout = 20ms}},
       {{}, {}},
       {LockWorld::to_write(), LockWorld::to_read()},

@@ -25,6 +25,17 @@ std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
 }
 
+/// Returns the number of a call in the history.
+std::uint32_t number_of(std::size_t call) {
+  return static_cast<std::uint32_t>(call + 1);
+}
+
+/// Returns the access of the lock znode, which covers nested read holds of a writer.
+Access access_of(const CallResult& call) {
+  const auto name = std::string_view(call.node).substr(std::strlen(LockWorld::kPath) + 1);
+  return core::parse_znode_name(name)->access;
+}
+
 bool is_handoff_empty(detail::PathLock& path_lock) {
   const detail::EngineLock lock(path_lock.entry());
   return path_lock.session_handoff().empty();
@@ -39,12 +50,35 @@ std::vector<std::string> children_of(const Node* parent, bool are_hold_markers) 
   return names;
 }
 
-/// Returns the sequence number, which stays when the owner downgrades to a read hold.
-std::int32_t number_of(std::string_view node) {
-  return core::parse_znode_name(node.substr(std::strlen(LockWorld::kPath) + 1))->sequence.value;
-}
-
 }  // namespace
+
+/// Records the events of the lock znodes, and of the permit count.
+class LockWorld::NodeEvents final : public SimEnsemble::Server {
+ public:
+  explicit NodeEvents(LockWorld& world) : world_(world) { world.world_.ensemble().attach(*this); }
+
+  void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
+    switch (event) {
+      case WatchEvent::created: return world_.record_contender(path, true);
+      case WatchEvent::deleted: return world_.record_contender(path, false);
+      case WatchEvent::changed: return record_change(path);
+      case WatchEvent::children: return;
+    }
+  }
+  void on_session_gone(SessionId) override {}
+
+ private:
+  void record_change(const std::string& path) {
+    // Another program announces a release, so the next contender does not wait for the znode.
+    const bool is_by_hand = world_.world_.ensemble().acting() == SessionId{};
+    if (is_by_hand && world_.tokens_.contains(path)) world_.record_contender(path, false);
+    if (path != count_path()) return;
+    const auto count = core::parse_permit_count(world_.world_.ensemble().find(path)->data);
+    if (count) world_.record({.kind = Event::Kind::permits_set, .number = *count});
+  }
+
+  LockWorld& world_;
+};
 
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                      std::size_t creates_at_once, std::optional<LogTarget> log)
@@ -73,6 +107,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
          .announces = announces,
          .log = lines}));
   }
+  node_events_ = std::make_unique<NodeEvents>(*this);
 }
 
 LockWorld::~LockWorld() {
@@ -136,7 +171,6 @@ void LockWorld::say_permits(std::int32_t number) {
   static_cast<void>(world_.ensemble().create_container(kPath));
   static_cast<void>(world_.ensemble().create(count_path()));
   world_.ensemble().set_data(count_path(), std::to_string(number));
-  said_.push_back(number);
 }
 
 std::size_t LockWorld::acquire(std::size_t client, Request request) {
@@ -148,17 +182,15 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
                                                            .token = {},
                                                            .node = {},
                                                            .kind = request.kind,
-                                                           .all = request.rule.total,
                                                            .lock_delay = request.lock_delay}));
-  if (request.rule.shares_count()) {
-    if (said_.empty()) said_.push_back(request.rule.total);
-    calls_.back()->all = std::numeric_limits<std::int32_t>::max();
-    calls_.back()->counts = said_.size() - 1;
+  // The first contender stores a shared count.
+  if (!request.rule.shares_count() || !world_.ensemble().find(count_path())) {
+    record({.kind = Event::Kind::permits_set, .number = request.rule.total});
   }
+  record({.kind = Event::Kind::wanted, .hold = number_of(index)});
   waiting_.emplace_back();
   watchers_.emplace_back();
-  said_lost_.push_back(false);
-  losses_notified_.push_back(std::make_shared<std::size_t>(0));
+  losses_notified_.push_back(0);
   const Deadline deadline =
       !request.timeout ? Deadline::never() : Deadline::after(world_.now(), *request.timeout);
   waiting_[index] = detail::PendingAcquire::start(
@@ -183,27 +215,84 @@ std::size_t LockWorld::acquire(std::size_t client, Request request) {
 void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
   CallResult& call = *calls_.at(index);
   ++call.outcomes;
+  record({.kind = Event::Kind::ended, .hold = number_of(index)});
   call.error = std::move(outcome.error);
   if (!outcome.contender) return;
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
   call.node = call.hold.node();
-  watchers_[index] = std::make_unique<std::stop_callback<Watcher>>(
-      call.hold.loss_token(), Watcher{losses_notified_[index]});
-  check_token(call);
-  if (call.counts) check_count(call);
+  watchers_[index] =
+      std::make_unique<std::stop_callback<Watcher>>(call.hold.loss_token(), Watcher{this, index});
+  query_holds();
+  call.is_recorded = true;
+  record({.kind = Event::Kind::granted,
+          .access = core::is_shared(call.kind) ? Access::shared : access_of(call),
+          .hold = number_of(index),
+          .owner = std::hash<Owner>{}(call.owner),
+          .permits = call.hold.permits(),
+          .token = call.token});
   check_delay(call);
 }
 
-/// Follows the lock znode rather than the call: a write hold covers the nested read holds of its
-/// owner. If only read holds are left, they admit other readers. The client may not know the new
-/// znode's name yet.
-Access LockWorld::access_of(const CallResult& call) const {
-  const bool only_shared = std::ranges::none_of(calls_, [&](const auto& other) {
-    return other->hold && other->token == call.token && !core::is_shared(other->kind);
-  });
-  if (only_shared && core::is_shared(call.kind)) return Access::shared;
-  return core::parse_znode_name(std::string_view(call.node).substr(std::strlen(kPath) + 1))->access;
+void LockWorld::Watcher::operator()() const {
+  ++world->losses_notified_[call];
+  world->record({.kind = Event::Kind::notified, .hold = number_of(call)});
+}
+
+void LockWorld::record(Event event) {
+  event.at = Instant(Duration(recorded_at_));
+  event.resource = resource_;
+  checker_.see(event);
+}
+
+void LockWorld::query_holds() {
+  ++recorded_at_;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    CallResult& call = *calls_[i];
+    // A paused process cannot query its holds.
+    if (!call.is_recorded || world_.client(call.client).is_paused()) continue;
+    if (!call.hold) {
+      call.is_recorded = false;
+      record({.kind = Event::Kind::released, .flag = true, .hold = number_of(i)});
+      continue;
+    }
+    const bool lost = call.hold.state() == HoldState::lost;
+    record({.kind = lost ? Event::Kind::said_lost : Event::Kind::said_held,
+            .flag = true,
+            .hold = number_of(i)});
+  }
+}
+
+void LockWorld::record_contender(const std::string& path, bool is_made) {
+  const std::string parent = std::string(kPath) + "/";
+  if (!path.starts_with(parent)) return;
+  const auto name = core::parse_znode_name(std::string_view(path).substr(parent.size()));
+  if (!name) return;
+  if (!is_made) {
+    const auto made = tokens_.extract(path);
+    if (made.empty()) return;
+    const FencingToken token = made.mapped();
+    record({.kind = Event::Kind::deleted, .token = token, .text = path});
+    if (world_.ensemble().acting() != SessionId{}) return;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {  // deleted by hand
+      const bool is_taken = calls_[i]->is_recorded && calls_[i]->token.zxid == token.zxid;
+      if (is_taken) record({.kind = Event::Kind::taken, .hold = number_of(i)});
+    }
+    return;
+  }
+  const Node& node = *world_.ensemble().find(path);
+  const auto data = core::ZnodeData::parse(node.data);
+  const FencingToken token = core::queue_zxid(data, {node.czxid});
+  tokens_[path] = token;
+  const bool is_first = data && token.zxid == node.czxid;
+  record({.kind = Event::Kind::made,
+          .flag = !data,
+          .access = name->access,
+          .owner = static_cast<std::uint64_t>(node.owner.value),
+          .permits = name->permits,
+          .token = token,
+          .attempt = is_first ? std::hash<std::string>{}(data->attempt) : 0,
+          .text = path.substr(parent.size())});
 }
 
 bool LockWorld::has_work(std::size_t client) const {
@@ -220,42 +309,8 @@ void LockWorld::delete_node(std::size_t client, std::string path) {
 
 void LockWorld::empty_servers() {
   world_.ensemble().empty();
-  first_call_ = calls_.size();
-  last_token_ = last_exclusive_token_ = {};
-}
-
-void LockWorld::check_token(const CallResult& granted) {
-  const bool excludes = access_of(granted) == Access::exclusive;
-  if (granted.token < (excludes ? last_token_ : last_exclusive_token_)) {
-    violation_ = "G1: a grant with a lower token";
-  }
-  last_token_ = std::max(last_token_, granted.token);
-  if (excludes) last_exclusive_token_ = granted.token;
-  for (std::size_t i = first_call_; i < calls_.size(); ++i) {
-    const auto& other = calls_[i];
-    if (other->token == granted.token && number_of(other->node) != number_of(granted.node)) {
-      violation_ = "G1: two nodes with one token";
-    }
-    if (other->token == granted.token && other->owner != granted.owner) {
-      violation_ = "G1: two owners with one token";
-    }
-  }
-}
-
-void LockWorld::check_count(const CallResult& granted) {
-  const auto own =
-      *core::parse_znode_name(std::string_view(granted.node).substr(std::strlen(kPath) + 1));
-  std::int64_t taken = own.permits;
-  for (const std::string& name : nodes()) {
-    const auto other = core::parse_znode_name(name);
-    if (other && other->before(own)) taken += other->permits;
-  }
-  const auto since = said_.begin() + static_cast<std::ptrdiff_t>(*granted.counts);
-  std::int32_t most = *std::max_element(since, said_.end());
-  // Or a contender that found no count has stored it.
-  const Node* const count = world_.ensemble().find(count_path());
-  if (count) most = std::max(most, core::parse_permit_count(count->data).value_or(0));
-  if (taken > most) violation_ = "G2: more than there ever were";
+  tokens_.clear();
+  ++resource_;
 }
 
 void LockWorld::check_delay(const CallResult& granted) {
@@ -278,7 +333,9 @@ void LockWorld::cancel(std::size_t call) {
 
 void LockWorld::release(std::size_t call) {
   watchers_[call].reset();
+  query_holds();
   calls_[call]->hold.release();
+  query_holds();
 }
 
 std::vector<std::string> LockWorld::nodes() const {
@@ -301,72 +358,31 @@ std::size_t LockWorld::held() const {
   return grants.size();
 }
 
-std::string LockWorld::violation_of_exclusion() const {
-  std::map<FencingToken, const CallResult*> grants;  // nested holds count once
-  for (const auto& call : calls_) {
-    if (world_.client(call->client).is_paused()) continue;
-    if (call->hold && call->hold.state() != HoldState::lost) grants.emplace(call->token, &*call);
-  }
-  std::int64_t permits = 0;
-  for (const auto& [token, call] : grants) {
-    const Access access = access_of(*call);
-    if (access == Access::exclusive && grants.size() > 1) return "G2: it does not hold alone";
-    if (access != access_of(*grants.begin()->second)) return "G2: kinds that exclude each other";
-    if (access == Access::permits) permits += call->hold.permits();
-  }
-  if (permits > 0 && permits > grants.begin()->second->all) return "G2: too many permits are held";
-  return {};
-}
-
-std::string LockWorld::violation_of_nodes() const {
-  // A session that its client has ended can keep its znodes for a while.
-  std::set<std::pair<SessionId, std::string>> contenders;
-  for (const std::string& name : nodes()) {
-    const Node* node = world_.ensemble().find(kPath + ("/" + name));
-    const auto data = core::ZnodeData::parse(node->data);
-    if (!data || !core::parse_znode_name(name)) continue;
-    // Drop the number of the attempt.
-    const std::string contender = data->attempt.substr(0, data->attempt.rfind('.'));
-    if (!contenders.emplace(node->owner, contender).second) return "nodes: two of one contender";
-  }
-  return {};
-}
-
 std::string LockWorld::violation() {
-  if (!violation_.empty()) return violation_;
-  for (const auto& found : {violation_of_exclusion(), violation_of_nodes()}) {
-    if (!found.empty()) return found;
+  query_holds();
+  if (const auto& found = checker_.violation()) return found->invariant + ": " + found->text;
+  for (const auto& call : calls_) {
+    const bool is_lost = call->hold && !world_.client(call->client).is_paused() &&
+                         call->hold.state() == HoldState::lost;
+    if (is_lost && !call->hold.loss_token().stop_requested()) return "I4: a loss without a notice";
   }
-  for (std::size_t i = 0; i < calls_.size(); ++i) {
-    const CallResult& call = *calls_[i];
-    if (call.outcomes > 1) return "calls: one ended twice";
-    if (*losses_notified_[i] > 1) return "G3: the loss was notified twice";
-    if (!call.hold || world_.client(call.client).is_paused()) continue;
-    const bool lost = call.hold.state() == HoldState::lost;
-    if (said_lost_[i] && !lost) return "G3: held again after lost";
-    said_lost_[i] = lost;
-    if (!lost && *losses_notified_[i] > 0) return "G3: the loss was notified, but it is held";
-    if (lost && !call.hold.loss_token().stop_requested())
-      return "G3: lost, but the token is not stopped";
-  }
-  return {};
+  return violation_;
 }
 
 std::string LockWorld::violation_at_rest() {
+  query_holds();
+  record({.kind = Event::Kind::rest});
   if (std::string now = violation(); !now.empty()) return now;
-  for (const auto& call : calls_) {
-    if (call->outcomes != 1) return "calls: one never ended";
-  }
   for (const auto& left : {nodes(), hold_markers()}) {
-    if (!left.empty()) return "G5: node " + left.front() + " is left";
+    if (!left.empty()) return "I8: node " + left.front() + " is left";
   }
   for (std::size_t c = 0; c < world_.clients(); ++c) {
-    if (world_.client(c).server_watches() != 0) return "G5: a watch is left";
-    if (world_.client(c).live_interests() != 0) return "G5: an interest is left";
-    if (!path_lock(c)->nodes().empty()) return "G5: an entry of the map is left";
-    if (!is_handoff_empty(*path_lock(c))) return "G5: a contender seems to wait";
-    if (has_work(c)) return "G5: background work is left";
-    if (cores_[c]->keeper().is_used()) return "G5: a member is left";
+    if (world_.client(c).server_watches() != 0) return "I8: a watch is left";
+    if (world_.client(c).live_interests() != 0) return "I8: an interest is left";
+    if (!path_lock(c)->nodes().empty()) return "I8: an entry of the map is left";
+    if (!is_handoff_empty(*path_lock(c))) return "I8: a contender seems to wait";
+    if (has_work(c)) return "I8: background work is left";
+    if (cores_[c]->keeper().is_used()) return "I8: a member is left";
   }
   return {};
 }

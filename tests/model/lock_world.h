@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/model/checker.h"
 #include "zklock/engine/client_core.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/path_lock.h"
@@ -31,32 +32,21 @@ struct CallResult {
   FencingToken token;  ///< of the grant, also after the release
   std::string node;    ///< the lock znode of the grant
   core::CountKind kind = core::CountKind::hold;
-  std::int32_t all = 1;  ///< the fixed total of permits
   std::chrono::milliseconds lock_delay = {};
-  /// The index in said_ of the value that applied when the call began. Empty unless the permit
-  /// count is shared.
-  std::optional<std::size_t> counts = {};
+  bool is_recorded = false;  ///< as granted, and not yet as released
   bool granted() const noexcept { return token.zxid != 0; }
 };
 
-/// The production path lock with one client core for each simulated client. These invariants are
-/// checked at each grant, in violation() and in violation_at_rest():
+/// The production path lock with one client core for each simulated client. Records its history for
+/// the Checker, which checks I1, I2, I4, I6, I7 and I9. All holds are queried at each grant and in
+/// violation(). Two invariants more:
 ///
 /// | name  | invariant                                                                      |
 /// |-------|--------------------------------------------------------------------------------|
-/// | G1    | The token of a grant is above the tokens of all earlier grants that exclude    |
-/// |       | it. Two lock znodes, or two owners, never have an equal token.                 |
-/// | G2    | The holds in state `held` or `suspended` are one exclusive hold, or readers,   |
-/// |       | or at most the number of permits. For a shared permit count, the permits of a  |
-/// |       | grant and of the contenders ahead of it are at most the highest count that     |
-/// |       | applied since the acquire began.                                               |
-/// | G3    | The state of a hold never changes after `lost`; its stop_token fires once.     |
 /// | delay | No contender is granted while there is a delay marker without its lock znode.  |
 /// |       | A grant with a lock delay has a delay marker.                                  |
-/// | G5    | At rest there is no lock znode, hold marker, watch, interest, map entry or     |
+/// | I8    | At rest there is no lock znode, hold marker, watch, interest, map entry or     |
 /// |       | background work.                                                               |
-/// | nodes | A contender never has two lock znodes.                                         |
-/// | calls | Every acquire ends exactly once.                                               |
 class LockWorld {
  public:
   struct LogTarget {
@@ -116,7 +106,7 @@ class LockWorld {
   void release(std::size_t call);
   CallResult& call(std::size_t i) { return *calls_.at(i); }
   std::size_t calls() const noexcept { return calls_.size(); }
-  std::size_t losses_notified(std::size_t call) const { return *losses_notified_.at(call); }
+  std::size_t losses_notified(std::size_t call) const { return losses_notified_.at(call); }
 
   /// Returns whether the client has background work.
   bool has_work(std::size_t client) const;
@@ -139,31 +129,32 @@ class LockWorld {
   std::string violation_at_rest();
 
  private:
+  class NodeEvents;
   struct Watcher {
-    std::shared_ptr<std::size_t> losses;
-    void operator()() const noexcept { ++*losses; }
+    LockWorld* world;
+    std::size_t call;
+    void operator()() const;
   };
   void ended(std::size_t index, detail::AcquireOutcome outcome);
-  Access access_of(const CallResult& call) const;
-  void check_token(const CallResult& granted);
-  void check_count(const CallResult& granted);
+  void record(Event event);
+  /// Records what the hold of each call says.
+  void query_holds();
+  void record_contender(const std::string& path, bool is_made);
   void check_delay(const CallResult& granted);
-  std::string violation_of_exclusion() const;
-  std::string violation_of_nodes() const;
 
   mutable World world_;
   std::vector<std::shared_ptr<detail::ClientCore>> cores_;
   std::map<std::size_t, std::shared_ptr<detail::PathLock>> used_;  ///< key: the client
   std::vector<std::unique_ptr<CallResult>> calls_;
   std::vector<std::weak_ptr<detail::PendingAcquire>> waiting_;  ///< index: the call
-  std::vector<std::shared_ptr<std::size_t>> losses_notified_;
+  std::vector<std::size_t> losses_notified_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
-  std::vector<bool> said_lost_;
-  std::vector<std::int32_t> said_;     ///< shared permit counts, in order of setting
-  std::size_t first_call_{};           ///< first call after the last empty_servers()
-  FencingToken last_token_;            ///< the highest that was granted
-  FencingToken last_exclusive_token_;  ///< the latest exclusive grant's token
-  std::string violation_;
+  Checker checker_;
+  std::unique_ptr<NodeEvents> node_events_;
+  std::int64_t recorded_at_ = 0;                ///< queries of all holds: the time for the Checker
+  std::uint32_t resource_ = 1;                  ///< changed by empty_servers()
+  std::map<std::string, FencingToken> tokens_;  ///< of the lock znodes
+  std::string violation_;                       ///< of the lock delay
 };
 
 /// Starts an acquire of an owner of its own, with no deadline.

@@ -89,13 +89,14 @@ TEST_F(ScarceMemory, NewLockObject_ThrowsOrIsMade) {
 // ends.
 TEST_F(ScarceMemory, Unlock_ReleasesOrEndsTheProcess) {
   const Owner owner = Owner::unique();
-  granted(0, {.owner = owner});
+  const auto held = granted(0, {.owner = owner});
   const auto unlock = [&](std::size_t memory) {
     const testing::ScarceMemory scarce(memory);
     return lock_.path_lock(0)->unlock(owner, core::CountKind::hold);
   };
   EXPECT_DEATH(unlock(0), "terminate");
   EXPECT_TRUE(unlock(100));
+  lock_.release(held);
   run();
   EXPECT_TRUE(lock_.nodes().empty());
   expect_others_get_it();

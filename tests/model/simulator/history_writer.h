@@ -13,10 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/simulator/history.h"
+#include "tests/model/history.h"
 #include "tests/model/simulator/universe.h"
 
 namespace zklock::simulator {
+
+using model::Event;
+using model::History;
 
 /// Returns the lock path with that number.
 std::string path_of(int path);

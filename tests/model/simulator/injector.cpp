@@ -102,8 +102,10 @@ void Injector::inject(const PlanStep& step) {
   SimProcess& process = users_.process(step.slot);
   if (process.dead() || process.closed()) return;
   if (process.paused() && needs_process_that_runs(step.fault)) return;
-  history_writer_.note(
-      {.kind = Event::Kind::fault, .number = step.slot, .text = std::string(name_of(step.fault))});
+  history_writer_.note({.kind = Event::Kind::fault,
+                        .flag = step.fault == Fault::no_auth,
+                        .number = step.slot,
+                        .text = std::string(name_of(step.fault))});
   if (!is_counted_where_it_happens(step.fault)) ++counts_[static_cast<std::size_t>(step.fault)];
   if (step.fault >= Fault::killed) return to_process(step);
   if (step.fault >= Fault::parent_deleted) return to_tree(step);

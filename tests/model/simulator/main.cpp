@@ -31,7 +31,7 @@ int usage() {
          "       simulate --plan FILE              the same of a plan\n"
          "Runs N seeds, from S on, or those that there is time for. Each is a world with its\n"
          "processes, locks and faults; the history of each is checked for the invariants I1\n"
-         "to I10 (tests/model/simulator/checker.h). The first that fails is shrunk to the\n"
+         "to I10 (tests/model/checker.h). The first that fails is shrunk to the\n"
          "smallest plan that still does, and printed. Exit status 1: one has failed.\n";
   return 2;
 }

@@ -6,11 +6,14 @@
 #include <optional>
 #include <string>
 
-#include "tests/model/simulator/checker.h"
+#include "tests/model/checker.h"
 #include "tests/model/simulator/fault.h"
 #include "tests/model/simulator/plan.h"
 
 namespace zklock::simulator {
+
+using model::History;
+using model::Violation;
 
 /// The figures of a run, or of many runs.
 struct Tally {

@@ -14,6 +14,8 @@
 namespace zklock::simulator {
 namespace {
 
+using model::Event;
+
 std::vector<std::string> history_of(const Plan& plan) {
   std::vector<std::string> lines;
   static_cast<void>(run(plan, [&](const std::string& line) { lines.push_back(line); }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/simulator/checker.h"
+#include "tests/model/checker.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,10 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "tests/model/simulator/fault.h"
 #include "zklock/core/znode_name.h"
 
-namespace zklock::simulator {
+namespace zklock::model {
 
 namespace {
 
@@ -94,7 +93,7 @@ void Checker::see(const Event& event) {
     case Event::Kind::miscounted: return report(event, "I10", event.text);
     case Event::Kind::rest: return rest(event);
     case Event::Kind::fault:
-      if (event.text == name_of(Fault::no_auth)) reads_can_be_refused_ = true;
+      if (event.flag) reads_can_be_refused_ = true;
       return;
     case Event::Kind::resigned:
     case Event::Kind::healed: return;
@@ -363,4 +362,4 @@ void Checker::rest(const Event& event) {
   }
 }
 
-}  // namespace zklock::simulator
+}  // namespace zklock::model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of the checker. Each history is made by hand, violates one invariant, and is reported for
 // it.
-#include "tests/model/simulator/checker.h"
+#include "tests/model/checker.h"
 
 #include <chrono>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 #include <gtest/gtest.h>
 
-namespace zklock::simulator {
+namespace zklock::model {
 namespace {
 
 using namespace std::chrono_literals;
-using Kind = Event::Kind;
+using EventKind = Event::Kind;
 
 constexpr std::uint32_t kLock = 1;
 
@@ -28,17 +28,22 @@ constexpr std::uint32_t kLock = 1;
 /// | `permits:2`, `shared`          | permits or access                                           |
 /// | `number:5`, `attempt:77`       | number, attempt                                             |
 /// | `text:lock-`                   | text. A node without it is a mutex's                        |
-/// | `guarded`, `held`, `by_hand`   | flag: true                                                  |
+/// | `guarded`, `held`, `by_hand`,  | flag: true                                                  |
+/// | `refuses_reads`                |                                                             |
 /// | `not_held`, `not_notified`     | flag: false. It is true for `released` and `lost`           |
 /// | `and`                          | at the time of the event before, not a millisecond later    |
-const std::map<std::string, Kind> kKinds = {
-    {"wanted", Kind::wanted},       {"ended", Kind::ended},     {"granted", Kind::granted},
-    {"held", Kind::said_held},      {"lost", Kind::said_lost},  {"notified", Kind::notified},
-    {"released", Kind::released},   {"taken", Kind::taken},     {"counted", Kind::counted},
-    {"node", Kind::made},           {"deleted", Kind::deleted}, {"spoiled", Kind::spoiled},
-    {"permits", Kind::permits_set}, {"written", Kind::written}, {"refused", Kind::refused},
-    {"committed", Kind::committed}, {"seen", Kind::seen},       {"miscounted", Kind::miscounted},
-    {"left", Kind::left},           {"rest", Kind::rest},       {"fault", Kind::fault}};
+const std::map<std::string, EventKind> kKinds = {
+    {"wanted", EventKind::wanted},       {"ended", EventKind::ended},
+    {"granted", EventKind::granted},     {"held", EventKind::said_held},
+    {"lost", EventKind::said_lost},      {"notified", EventKind::notified},
+    {"released", EventKind::released},   {"taken", EventKind::taken},
+    {"counted", EventKind::counted},     {"node", EventKind::made},
+    {"deleted", EventKind::deleted},     {"spoiled", EventKind::spoiled},
+    {"permits", EventKind::permits_set}, {"written", EventKind::written},
+    {"refused", EventKind::refused},     {"committed", EventKind::committed},
+    {"seen", EventKind::seen},           {"miscounted", EventKind::miscounted},
+    {"left", EventKind::left},           {"rest", EventKind::rest},
+    {"fault", EventKind::fault}};
 
 void read_field(const std::string& word, Event& event) {
   const auto value = word.substr(word.find(':') + 1);
@@ -59,7 +64,7 @@ void read_field(const std::string& word, Event& event) {
     event.attempt = std::stoull(value);
   } else if (word.starts_with("text:")) {
     event.text = value;
-  } else if (word == "guarded" || word == "held" || word == "by_hand") {
+  } else if (word == "guarded" || word == "held" || word == "by_hand" || word == "refuses_reads") {
     event.flag = true;
   } else if (word == "not_held" || word == "not_notified") {
     event.flag = false;
@@ -83,10 +88,10 @@ std::string broken(const std::string& text) {
       words >> word;
     }
     Event event{.at = now, .kind = kKinds.at(word), .resource = kLock};
-    event.flag = event.kind == Kind::released || event.kind == Kind::said_lost;
-    if (event.kind == Kind::made) event.text = "lock-";
+    event.flag = event.kind == EventKind::released || event.kind == EventKind::said_lost;
+    if (event.kind == EventKind::made) event.text = "lock-";
     while (words >> word) read_field(word, event);
-    if (event.kind == Kind::granted && event.owner == 0) event.owner = event.hold;
+    if (event.kind == EventKind::granted && event.owner == 0) event.owner = event.hold;
     history.push_back(event);
     now += 1ms;
   }
@@ -180,7 +185,7 @@ TEST(Checker, ObserverSeesPastState_IsViolation) {
   EXPECT_EQ(broken(made + "seen #7 @11 number:2"), "I5") << "the value of another leader";
   EXPECT_EQ(broken(made + "seen #7 @11 number:4"), "I5") << "a value that was not written";
   EXPECT_EQ(broken(made + "seen #7 number:2"), "I5") << "a value without a leader";
-  const std::string refused = made + "fault text:no_auth; seen #7 @10; ";
+  const std::string refused = made + "fault refuses_reads; seen #7 @10; ";
   EXPECT_EQ(broken(refused), "") << "a listener without READ gets no value";
   EXPECT_EQ(broken(refused + "seen #7 @10 number:2"), "");
   EXPECT_EQ(broken(refused + "seen #7 @10 number:1"), "I2") << "an older value";
@@ -269,4 +274,4 @@ TEST(Checker, CallEndsTwiceOrNeverOrLate_ViolatesI9) {
 }
 
 }  // namespace
-}  // namespace zklock::simulator
+}  // namespace zklock::model

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/model/simulator/history.h"
+#include "tests/model/history.h"
 
 #include <array>
 #include <cstdio>
 
-namespace zklock::simulator {
+namespace zklock::model {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::string to_text(const Event& event, Instant start) {
   return text;
 }
 
-}  // namespace zklock::simulator
+}  // namespace zklock::model

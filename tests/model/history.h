@@ -10,7 +10,7 @@
 #include "zklock/fencing_token.h"
 #include "zklock/participant.h"
 
-namespace zklock::simulator {
+namespace zklock::model {
 
 using core::Duration;
 using core::Instant;
@@ -61,8 +61,7 @@ using core::Instant;
 /// | healed      | From here on there are no faults.    |                                         |
 /// | left        | Something is left at rest.           | text                                    |
 /// | rest        | The history ends.                    |                                         |
-/// | fault       | A fault is injected. For human       | text                                    |
-/// |             | readers, except no_auth.             |                                         |
+/// | fault       | A fault is injected.                 | text; flag: reads can be refused        |
 struct Event {
   enum class Kind : std::uint8_t {
     wanted,
@@ -109,4 +108,4 @@ using History = std::vector<Event>;
 /// Returns one line for human readers, without a line end.
 std::string to_text(const Event& event, Instant start);
 
-}  // namespace zklock::simulator
+}  // namespace zklock::model

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "tests/model/simulator/history.h"
+#include "tests/model/history.h"
 
-namespace zklock::simulator {
+namespace zklock::model {
 
 struct Violation {
   std::string invariant;  ///< for example "I1"
@@ -123,11 +123,11 @@ class Checker {
   std::unordered_map<std::uint32_t, FencingToken> commits_;  ///< that were executed
   std::unordered_map<std::uint32_t, Sight> sights_;          ///< key: the observer
   bool spoiled_ = false;                                     ///< see I7
-  bool reads_can_be_refused_ = false;                        ///< the fault no_auth was injected
+  bool reads_can_be_refused_ = false;                        ///< a fault does that
   std::optional<Violation> violation_;
 };
 
 /// Checks a whole history.
 std::optional<Violation> check(const History& history);
 
-}  // namespace zklock::simulator
+}  // namespace zklock::model
