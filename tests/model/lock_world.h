@@ -151,7 +151,7 @@ class LockWorld {
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   Checker checker_;
   std::unique_ptr<NodeEvents> node_events_;
-  std::int64_t recorded_at_ = 0;                ///< queries of all holds: the time for the Checker
+  std::int64_t recorded_at_ = 0;                ///< the time for the Checker
   std::uint32_t resource_ = 1;                  ///< changed by empty_servers()
   std::map<std::string, FencingToken> tokens_;  ///< of the lock znodes
   std::string violation_;                       ///< of the lock delay

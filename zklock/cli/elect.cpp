@@ -9,8 +9,8 @@
 #include <boost/system/system_error.hpp>
 
 #include "zklock/cli/command_support.h"
+#include "zklock/cli/core/candidacy_repeat.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/core/repeat_plan.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/events.h"
@@ -80,7 +80,7 @@ CandidacyEnd end_of(const RunFacts& facts) {
 int elect(const ElectOptions& options) {
   RunSession session(options.run, options.repeat);
   const auto probes = make_probes(session.client(), options);
-  RepeatPlan plan;
+  CandidacyRepeat plan;
   while (true) {
     const RunFacts facts =
         session.run(make_candidacy(session.client(), options.run.path, options.run.lock.note,

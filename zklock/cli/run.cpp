@@ -135,7 +135,7 @@ void Run::connect() {
 std::string Run::check_timeout() {
   timeout_ = session_.client_.session_timeout();
   facts_.session_timeout = timeout_;
-  facts_.lead = EndPlan::lead_of(timeout_);
+  facts_.lead = KillSchedule::lead_of(timeout_);
   facts_.grace = timeout_ / 8;
   const auto& max_hold = options_.lock.max_hold;
   if (max_hold) facts_.grace = std::min<Duration>(facts_.grace, *max_hold / 4);
@@ -257,7 +257,7 @@ void Run::on_remaining(const Notice& notice) {
 }
 
 void Run::on_stepped(const Notice& notice) {
-  const bool kills = notice.number == static_cast<int>(EndPlan::Step::kill);
+  const bool kills = notice.number == static_cast<int>(KillSchedule::Step::kill);
   auto& at = kills ? facts_.kill_at : facts_.term_at;
   if (!at) at = notice.at;
   if (kills) facts_.kill_delay = std::max(facts_.kill_delay.value_or(Duration{}), notice.delay);
@@ -332,11 +332,11 @@ void Run::look_at_hold(Instant now) {
 void Run::step_plan(Instant now) {
   if (!plan_ || !fsm_.has_processes()) return;
   switch (plan_->step(now)) {
-    case EndPlan::Step::none: return;
-    case EndPlan::Step::term:
+    case KillSchedule::Step::none: return;
+    case KillSchedule::Step::term:
       if (fsm_.state() == RunState::running) say_about_to_be_lost();
       return carry_out(fsm_.on_step());
-    case EndPlan::Step::kill: break;
+    case KillSchedule::Step::kill: break;
   }
   if (!facts_.kill_at) {
     facts_.kill_at = now;

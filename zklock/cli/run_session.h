@@ -12,8 +12,8 @@
 #include <signal.h>
 
 #include "zklock/cli/core/duration.h"
-#include "zklock/cli/core/end_plan.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/kill_schedule.h"
 #include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/controlling_terminal.h"
@@ -133,7 +133,7 @@ class Run {
   Instant withdrawn_at_{};
   Instant connect_until_{};
   RunFsm fsm_;
-  std::optional<EndPlan> plan_;
+  std::optional<KillSchedule> plan_;
   HeldLock hold_;
   /// Opened at the release. The callback of a loss waits for it, so the client does not delete the
   /// znode while processes of the command run.

@@ -23,15 +23,16 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/live_feed.h"
 #include "zklock/cli/core/lock_history.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_query.h"
 #include "zklock/cli/core/observed_metrics.h"
+#include "zklock/cli/core/page_events.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/text.h"
 #include "zklock/cli/io/http_server.h"
 #include "zklock/cli/io/standard_streams.h"
 #include "zklock/cli/survey_pass.h"
+#include "zklock/cli/survey_thread.h"
 #include "zklock/client.h"
 #include "zklock/metrics.h"
 #include "zklock/survey.h"
@@ -67,7 +68,7 @@ struct ServeOptions {
 /// | /            | the page. Its policy permits only the next two as script and style          |
 /// | /page.js     | its script                                                                  |
 /// | /page.css    | its style                                                                   |
-/// | /events      | LiveFeed                                                                    |
+/// | /events      | PageEvents                                                                    |
 /// | /api/locks   | JSON, zklock.locks/1; with a query zklock.found/1                           |
 /// | /api/history | JSON, zklock.history/1                                                      |
 /// | /metrics     | observed_metrics()                                                          |
@@ -98,7 +99,7 @@ class LiveSite {
     if (path == "/page.js") return part("text/javascript", kScript);
     if (path == "/page.css") return part("text/css", kStyle);
     if (path == "/events") {
-      const auto stream = std::make_shared<LiveFeed::Stream>(feed_);
+      const auto stream = std::make_shared<PageEvents::Stream>(feed_);
       return {.content_type = "text/event-stream", .events = [stream] { return stream->next(); }};
     }
     if (path == "/api/locks" || path == "/api/history") {
@@ -120,16 +121,16 @@ class LiveSite {
 
   /// Adds a snapshot to the history, and returns its texts. The thread that made the snapshot calls
   /// it, because that takes long.
-  LiveFeed::TextsPtr texts_of(const Snapshot& snapshot) {
+  PageEvents::TextsPtr texts_of(const Snapshot& snapshot) {
     {
       const std::lock_guard guard(history_mutex_);
       history_.on_snapshot(snapshot, snapshot.late_after(interval_));
     }
-    return LiveFeed::texts_of(snapshot, history_);  // no other thread changes the history
+    return PageEvents::texts_of(snapshot, history_);  // no other thread changes the history
   }
 
   /// `texts`: of this snapshot. Begins a beat, so that the sums of the page fit its locks.
-  void on_snapshot(std::shared_ptr<const Snapshot> snapshot, LiveFeed::TextsPtr texts,
+  void on_snapshot(std::shared_ptr<const Snapshot> snapshot, PageEvents::TextsPtr texts,
                    WallTime now) {
     snapshot_ = std::move(snapshot);
     all_locks_.reset();
@@ -198,7 +199,7 @@ class LiveSite {
   const std::string root_;
   const milliseconds interval_;
   const std::function<bool()> is_connected_;
-  LiveFeed feed_;
+  PageEvents feed_;
   MetricPaths metric_paths_;
   std::shared_ptr<const Snapshot> snapshot_;  ///< of the last pass; null before its end
   SharedText all_locks_;                      ///< /api/locks for it; null: not requested yet

@@ -20,6 +20,7 @@
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/io/terminal.h"
 #include "zklock/cli/survey_pass.h"
+#include "zklock/cli/survey_thread.h"
 
 namespace zklock::cli {
 

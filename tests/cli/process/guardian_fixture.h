@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/kill_schedule.h"
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/process_tree.h"
@@ -31,7 +31,7 @@ namespace zklock::cli {
 using namespace std::chrono_literals;
 
 constexpr Duration kTimeout = 48s;
-constexpr Duration kLead = 2s;  ///< EndPlan::lead_of(kTimeout): a busy machine is that late
+constexpr Duration kLead = 2s;  ///< KillSchedule::lead_of(kTimeout): a busy machine is that late
 constexpr Duration kGrace = 500ms;
 constexpr Duration kAhead = 3500ms;  ///< from now to the bound
 

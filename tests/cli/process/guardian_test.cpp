@@ -138,8 +138,8 @@ TEST_F(GuardianTest, TermIgnored_KillAfterGrace) {
     const Notice term = await_notice(guardian, Kind::stepped);
     const Notice kill = await_notice(guardian, Kind::stepped);
     const Notice swept = await_notice(guardian, Kind::swept);
-    if (term.number != static_cast<int>(EndPlan::Step::term)) return 1;
-    if (kill.number != static_cast<int>(EndPlan::Step::kill)) return 2;
+    if (term.number != static_cast<int>(KillSchedule::Step::term)) return 1;
+    if (kill.number != static_cast<int>(KillSchedule::Step::kill)) return 2;
     return swept.at >= end + kGrace - 50ms && swept.at < end + 10s ? 0 : 3;
   });
   EXPECT_EQ(exit_code(), 0);
@@ -151,7 +151,7 @@ TEST_F(GuardianTest, KillRequested_KilledAtOnce) {
     await_notice(guardian, Kind::started);
     guardian.request_kill();
     const Notice step = await_notice(guardian, Kind::stepped);
-    return step.number == static_cast<int>(EndPlan::Step::kill) ? 0 : 1;
+    return step.number == static_cast<int>(KillSchedule::Step::kill) ? 0 : 1;
   });
   EXPECT_EQ(exit_code(), 0);
 }
@@ -336,9 +336,9 @@ TEST_F(GuardianTest, SecondStart_RunsAsTheFirst) {
           start(guardian);
           if (await_notice(guardian).kind != Kind::started) return 1;
           const Notice term = await_notice(guardian, Kind::stepped);
-          if (term.number != static_cast<int>(EndPlan::Step::term)) return 2;
+          if (term.number != static_cast<int>(KillSchedule::Step::term)) return 2;
           const Notice kill = await_notice(guardian, Kind::stepped);
-          if (kill.number != static_cast<int>(EndPlan::Step::kill)) return 3;
+          if (kill.number != static_cast<int>(KillSchedule::Step::kill)) return 3;
           if (await_notice(guardian, Kind::ended).number != SIGKILL) return 4;
           await_notice(guardian, Kind::swept);
         }

@@ -12,7 +12,7 @@
 #include "lock_series.h"
 #include "locks.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/page_events.h"
 
 namespace zklock::cli {
 namespace {
@@ -202,10 +202,10 @@ TEST(LockHistory, OverlappingHolds_AreFreeSinceTheLastEnd) {
   EXPECT_EQ(series.free_since(), std::nullopt);
   series.show({});
   EXPECT_EQ(series.free_since(), 8);
-  EXPECT_EQ(LiveFeed::texts_of(snapshot_of({}), series.history)->locks.size(), 1U);
+  EXPECT_EQ(PageEvents::texts_of(snapshot_of({}), series.history)->locks.size(), 1U);
   series.show({}, {"/a"});
   EXPECT_EQ(series.free_since(), std::nullopt);
-  EXPECT_TRUE(LiveFeed::texts_of(snapshot_of({}), series.history)->locks.empty());
+  EXPECT_TRUE(PageEvents::texts_of(snapshot_of({}), series.history)->locks.empty());
 }
 
 TEST(LockHistory, Document_HasSpansAndGaps) {
@@ -229,7 +229,7 @@ TEST(LockHistory, PageGetsThePast_AndFreeLocks) {
   Series series;
   series.show({lock_of({1}), lock_of({2}, 0, "/b")});
   series.show({lock_of({2}, 0, "/b")});
-  const auto texts = LiveFeed::texts_of(snapshot_of({lock_of({2}, 0, "/b")}), series.history);
+  const auto texts = PageEvents::texts_of(snapshot_of({lock_of({2}, 0, "/b")}), series.history);
   ASSERT_EQ(texts->locks.size(), 2U);
   EXPECT_EQ(Json::parse(texts->pass)["shown"], 1);
   const Json free = Json::parse(texts->locks[0].json);

@@ -11,6 +11,7 @@
 #include "locks.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
+#include "zklock/cli/core/lock_query.h"
 #include "zklock/cli/core/lock_rows.h"
 
 namespace zklock::cli {

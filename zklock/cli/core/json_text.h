@@ -10,7 +10,7 @@
 
 #include "zklock/cli/core/findings.h"
 #include "zklock/cli/core/lock_history.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_query.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/survey.h"
 
@@ -52,7 +52,7 @@ std::string permits(std::string_view path, std::optional<int> count, std::int64_
 /// A line of `doctor`.
 std::string doctor(Level level, std::string_view check, std::string_view text);
 
-// Events of the page; see live_feed.h.
+// Events of the page; see page_events.h.
 struct Beat {
   WallTime now;
   std::chrono::milliseconds interval{0};     ///< between the begins of two passes

@@ -36,6 +36,9 @@ struct RowFilter {
 LockRows lock_rows(std::span<const SurveyedLock> locks, const RowFilter& filter, RowOrder order,
                    WallTime now);
 
+/// Sorts rows that are in the order of their paths. Pure.
+void sort_rows(LockRows& rows, RowOrder order, WallTime now);
+
 /// Returns the most important of the rows, at most `most`, in the order of their paths. REQUIRES:
 /// that is also the order of the rows. Pure.
 ///
@@ -50,37 +53,5 @@ LockRows lock_rows(std::span<const SurveyedLock> locks, const RowFilter& filter,
 /// lock that a leader holds count as unknown: a leader leads for days, and a standby waits as long.
 LockRows most_important(const LockRows& rows, const CycleMarks& marks, std::size_t most,
                         WallTime now);
-
-inline constexpr std::size_t kMostSearchBytes = 200;  ///< decoded; a longer search is refused
-inline constexpr std::size_t kMostFound = 500;        ///< locks in one answer
-
-/// The query of `/api/locks`, and the filter and order of `top`.
-struct LockQuery {
-  std::string search = {};  ///< words; a lock must contain each of them
-  RowOrder sort = RowOrder::path;
-};
-
-/// Parses the part of a target after the question mark: "search=a%20b&sort=held". Pure.
-/// Throws: Failure, with a sentence for the client. Each of the two fields may occur once. A %
-/// needs two hexadecimal digits. No decoded byte may be below 0x20, or 0x7f.
-LockQuery parse_lock_query(std::string_view query);
-/// Parses the query of `/api/history`, "path=/jobs/report", and returns the path. Pure.
-/// Throws: Failure, as parse_lock_query() does.
-std::string parse_history_query(std::string_view query);
-
-/// The result of a search.
-struct FoundLocks {
-  std::size_t matching = 0;  ///< number of all locks that match
-  LockRows locks;
-};
-
-/// Returns the locks that match a query, at most `most`, in its order. `path` chooses the
-/// most_important() ones; the other orders choose their first ones.
-///
-/// A word matches a part of the path, or of a text of a described contender: host, application,
-/// label, note, owner, thread, library, session. A small ASCII letter matches its capital letter.
-/// Pure.
-FoundLocks find_locks(const Snapshot& snapshot, const LockQuery& query, std::size_t most,
-                      WallTime now);
 
 }  // namespace zklock::cli

@@ -111,7 +111,7 @@ class RunFsm {
   RunEffects on_lease_suffices();
   RunEffects on_signal(int signal);
   RunEffects on_lost(LossReason reason);
-  /// EndPlan::step() of zklock or of the guardian has returned `term` or `kill`.
+  /// KillSchedule::step() of zklock or of the guardian has returned `term` or `kill`.
   RunEffects on_step();
   /// Another client requests the release. The command gets `signal`, once; when it starts, if it
   /// does not run yet.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "zklock/cli/core/lock_query.h"
 #include "zklock/cli/core/lock_rows.h"
 #include "zklock/cli/core/snapshot.h"
 

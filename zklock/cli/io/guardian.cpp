@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/end_plan.h"
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/kill_schedule.h"
 
 namespace zklock::cli {
 
@@ -50,12 +50,12 @@ int Guardian::start(std::string_view variables, Instant bound, Duration session_
                     Duration grace) noexcept {
   if (variables.size() >= GuardianMemory::kMostVariables) return E2BIG;
   *std::ranges::copy(variables, memory_.variables()).out = '\0';
-  memory_.set_limit(EndPlan::kill_limit_of(bound, session_timeout));
+  memory_.set_limit(KillSchedule::kill_limit_of(bound, session_timeout));
   return send_message(socket_.get(), Order{.kind = Order::Kind::start, .grace = grace});
 }
 
 void Guardian::bound(Instant bound, Duration session_timeout) noexcept {
-  const Instant limit = EndPlan::kill_limit_of(bound, session_timeout);
+  const Instant limit = KillSchedule::kill_limit_of(bound, session_timeout);
   const bool is_earlier = limit < memory_.limit();
   memory_.set_limit(limit);
   // The guardian sleeps until the old limit, and reads a later one then.

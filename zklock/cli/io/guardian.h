@@ -45,7 +45,7 @@ struct Order {
 struct Notice {
   enum class Kind { started, not_started, stepped, ended, swept, remaining };
   Kind kind = Kind::remaining;
-  int number = 0;               ///< pid, errno, EndPlan::Step, or status
+  int number = 0;               ///< pid, errno, KillSchedule::Step, or status
   int count = 0;                ///< for `stepped`: number of processes
   unsigned uid = 0;             ///< for `remaining`
   bool is_refused = false;      ///< for `remaining`: the system refuses the signal
@@ -115,16 +115,16 @@ class GuardianMemory {
 Notice remaining_notice(const Descendants& found, Instant now);
 
 /// The guardian: a process that ends the command when zklock cannot. It is the parent of the
-/// command, and the subreaper of all its descendants. It obeys EndPlan by its own clock.
+/// command, and the subreaper of all its descendants. It obeys KillSchedule by its own clock.
 ///
 /// | order         | content              | effect                                       |
 /// |---------------|----------------------|----------------------------------------------|
-/// | start         | variables, grace     | starts the command, if EndPlan::may_start()  |
+/// | start         | variables, grace     | starts the command, if KillSchedule::may_start()  |
 /// |               |                      | and no process of an earlier start is left   |
 /// | wake          |                      | a turn, because the kill limit is earlier    |
 /// | signal        | number               | sends it to the command                      |
-/// | end           |                      | EndPlan::on_end_requested()                  |
-/// | kill          |                      | EndPlan::on_kill_requested()                 |
+/// | end           |                      | KillSchedule::on_end_requested()                  |
+/// | kill          |                      | KillSchedule::on_kill_requested()                 |
 /// | finish        |                      | ends the guardian; sent after `swept`        |
 /// | (end of file) |                      | as `end`; the guardian ends after the sweep  |
 ///
@@ -132,7 +132,7 @@ Notice remaining_notice(const Descendants& found, Instant now);
 /// |---------------|----------------------|----------------------------------------------|
 /// | started       | pid                  | exec has succeeded                           |
 /// | not_started   | errno; 0: too late   | fork or exec has failed                      |
-/// | stepped       | term or kill, delay  | EndPlan::step() was carried out              |
+/// | stepped       | term or kill, delay  | KillSchedule::step() was carried out              |
 /// | ended         | status, time         | the command has ended                        |
 /// | swept         | time                 | no descendant is left                        |
 /// | remaining     | pid, name, uid       | each 500 ms or so while killing              |
@@ -141,7 +141,7 @@ Notice remaining_notice(const Descendants& found, Instant now);
 /// guardian then retains the standard input and output. Otherwise a pipe would not end with the
 /// command.
 ///
-/// zklock writes the kill limit of EndPlan to memory that both share. In one turn, the guardian
+/// zklock writes the kill limit of KillSchedule to memory that both share. In one turn, the guardian
 /// reads the clock, then all orders, and then the limit. So a limit that is read is as new as the
 /// time. A `start` and the end of file that are read together start nothing.
 ///
@@ -171,10 +171,10 @@ class Guardian {
   /// Starts the command. `variables`: "NAME=value", each with a final NUL. Returns 0, or errno.
   int start(std::string_view variables, Instant bound, Duration session_timeout,
             Duration grace) noexcept;
-  /// The lock is certain until `bound`; see EndPlan::on_bound().
+  /// The lock is certain until `bound`; see KillSchedule::on_bound().
   void bound(Instant bound, Duration session_timeout) noexcept;
   void signal(int number) noexcept { send({.kind = Order::Kind::signal, .number = number}); }
-  /// TERM is due now, and KILL after the grace; see EndPlan::on_end_requested().
+  /// TERM is due now, and KILL after the grace; see KillSchedule::on_end_requested().
   void request_end() noexcept { send({.kind = Order::Kind::end}); }
   /// KILL is due now.
   void request_kill() noexcept { send({.kind = Order::Kind::kill}); }

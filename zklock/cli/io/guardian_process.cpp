@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/kill_schedule.h"
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/io/guardian.h"
 #include "zklock/cli/io/standard_streams.h"
@@ -215,9 +215,9 @@ class GuardianProcess {
   void step(Instant now) {
     if (!has_descendants_ || !plan_) return;
     plan_->on_kill_limit(memory_.limit());
-    const EndPlan::Step step = plan_->step(now);
-    if (step == EndPlan::Step::none) return;
-    const bool kills = step == EndPlan::Step::kill;
+    const KillSchedule::Step step = plan_->step(now);
+    if (step == KillSchedule::Step::none) return;
+    const bool kills = step == KillSchedule::Step::kill;
     const int signal = kills ? SIGKILL : command_.term_signal;
     // The command first: it may have many descendants.
     if (kills && child_ > 0) ::kill(child_, signal);
@@ -264,8 +264,8 @@ class GuardianProcess {
   UniqueFd children_;     ///< signalfd for SIGCHLD
   UniqueFd exec_result_;  ///< while exec has not ended
   Waiter waiter_;
-  std::optional<EndPlan> plan_;  ///< set by `start`
-  pid_t child_ = 0;              ///< the command, until it was reaped
+  std::optional<KillSchedule> plan_;  ///< set by `start`
+  pid_t child_ = 0;                   ///< the command, until it was reaped
   bool has_descendants_ = false;
   bool at_end_ = false;  ///< end of file: zklock has ended
   bool finish_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/repeat_plan.h"
+#include "zklock/cli/core/candidacy_repeat.h"
 
 #include <chrono>
 #include <optional>
@@ -16,16 +16,16 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 bool stands_again(const CandidacyEnd& end) {
-  return RepeatPlan().next(end).has_value();
+  return CandidacyRepeat().next(end).has_value();
 }
 
-TEST(RepeatPlan, CommandEnded_StandsAgain) {
+TEST(CandidacyRepeat, CommandEnded_StandsAgain) {
   for (const int code : {0, 1, 79, 126, 127, 128 + SIGHUP, 128 + SIGKILL}) {
     EXPECT_TRUE(stands_again({.was_started = true, .exit_code = code})) << code;
   }
 }
 
-TEST(RepeatPlan, NotStarted_StandsAgainIfThatCanPass) {
+TEST(CandidacyRepeat, NotStarted_StandsAgainIfThatCanPass) {
   for (const int code : {ExitCode::kUnavailable, ExitCode::kSystem, ExitCode::kLost}) {
     EXPECT_TRUE(stands_again({.exit_code = code})) << code;
   }
@@ -36,22 +36,22 @@ TEST(RepeatPlan, NotStarted_StandsAgainIfThatCanPass) {
   }
 }
 
-TEST(RepeatPlan, Signal_EndsIt) {
+TEST(CandidacyRepeat, Signal_EndsIt) {
   for (const int signal : {SIGINT, SIGTERM, SIGQUIT}) {
     EXPECT_FALSE(stands_again({.was_started = true, .exit_code = 0, .signal = signal})) << signal;
     EXPECT_FALSE(stands_again({.exit_code = ExitCode::kSignal + signal, .signal = signal}));
   }
 }
 
-TEST(RepeatPlan, Hangup_EndsItOnlyIfTheCommandDied) {
+TEST(CandidacyRepeat, Hangup_EndsItOnlyIfTheCommandDied) {
   EXPECT_TRUE(stands_again({.was_started = true, .exit_code = 3, .signal = SIGHUP}));
   EXPECT_FALSE(stands_again({.was_started = true, .exit_code = 129, .signal = SIGHUP}));
   // While it waited, HUP ended the wait.
   EXPECT_FALSE(stands_again({.exit_code = 129, .signal = SIGHUP}));
 }
 
-TEST(RepeatPlan, ShortLeaderships_PauseGrowsToAMinute) {
-  RepeatPlan plan;
+TEST(CandidacyRepeat, ShortLeaderships_PauseGrowsToAMinute) {
+  CandidacyRepeat plan;
   const CandidacyEnd brief{.was_started = true, .held_for = seconds(10) - milliseconds(1)};
   for (const int pause : {1, 2, 4, 8, 16, 32, 60, 60}) {
     EXPECT_EQ(plan.next(brief), seconds(pause));
@@ -62,8 +62,8 @@ TEST(RepeatPlan, ShortLeaderships_PauseGrowsToAMinute) {
   EXPECT_EQ(plan.next(brief), seconds(2));
 }
 
-TEST(RepeatPlan, NoServer_PauseDoesNotGrow) {
-  RepeatPlan plan;
+TEST(CandidacyRepeat, NoServer_PauseDoesNotGrow) {
+  CandidacyRepeat plan;
   for (int attempt = 0; attempt < 8; ++attempt) {
     EXPECT_EQ(plan.next({.exit_code = ExitCode::kUnavailable}), seconds(1));
   }

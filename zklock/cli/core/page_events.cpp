@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/page_events.h"
 
 #include <algorithm>
 #include <functional>
@@ -33,7 +33,7 @@ std::vector<std::string> free_paths(const Snapshot& snapshot, const LockHistory&
     if (std::ranges::binary_search(snapshot.locks, path, {}, &SurveyedLock::path)) continue;
     ends.emplace_back(*since, path);
   }
-  const auto most = static_cast<std::ptrdiff_t>(std::min(ends.size(), LiveFeed::kMostFree));
+  const auto most = static_cast<std::ptrdiff_t>(std::min(ends.size(), PageEvents::kMostFree));
   std::ranges::nth_element(ends, ends.begin() + most, std::ranges::greater());
   std::vector<std::string> paths;
   for (auto each = ends.begin(); each != ends.begin() + most; ++each) {
@@ -44,10 +44,10 @@ std::vector<std::string> free_paths(const Snapshot& snapshot, const LockHistory&
 
 }  // namespace
 
-LiveFeed::LiveFeed(std::string root, std::string version)
+PageEvents::PageEvents(std::string root, std::string version)
     : root_(std::move(root)), version_(std::move(version)) {}
 
-LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const LockHistory& history) {
+PageEvents::TextsPtr PageEvents::texts_of(const Snapshot& snapshot, const LockHistory& history) {
   const LockRows all = lock_rows(snapshot.locks, {}, RowOrder::path, snapshot.as_of);
   const LockRows shown = most_important(all, snapshot.marks, kMostLocks, snapshot.as_of);
   const auto texts = std::make_shared<Texts>();
@@ -67,12 +67,12 @@ LiveFeed::TextsPtr LiveFeed::texts_of(const Snapshot& snapshot, const LockHistor
   return texts;
 }
 
-void LiveFeed::on_beat(json::Beat beat) {
+void PageEvents::on_beat(json::Beat beat) {
   beat_ = std::move(beat);
   ++beats_;
 }
 
-SharedText LiveFeed::Stream::next() {
+SharedText PageEvents::Stream::next() {
   if (!said_hello_) {
     said_hello_ = true;
     return shared("retry: 2000\n" + event("hello", json::hello(feed_.root_, feed_.version_)));
@@ -93,7 +93,7 @@ SharedText LiveFeed::Stream::next() {
   return shared(event("beat", json::beat(feed_.beat_, sent_->pass)));
 }
 
-LiveFeed::Change LiveFeed::change_between(const TextsPtr& before, const TextsPtr& now) {
+PageEvents::Change PageEvents::change_between(const TextsPtr& before, const TextsPtr& now) {
   if (before == change_from_ && now == change_to_) return change_;
   std::vector<SharedText> pieces;
   std::string locks;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/kill_schedule.h"
 
 #include <algorithm>
 #include <chrono>
@@ -19,16 +19,16 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using State = EndPlan::State;
-using Step = EndPlan::Step;
+using State = KillSchedule::State;
+using Step = KillSchedule::Step;
 
 constexpr Duration kTimeout = seconds(24);  // the lead is one second
 constexpr Duration kGrace = seconds(3);
 constexpr Instant kStart(seconds(1000));
 constexpr Instant kBound = kStart + seconds(16);
 
-EndPlan guarded() {
-  EndPlan plan(kGrace);
+KillSchedule guarded() {
+  KillSchedule plan(kGrace);
   plan.on_bound(kBound, kTimeout);
   return plan;
 }
@@ -43,20 +43,20 @@ const char* name_of(State state) {
   return "";
 }
 
-TEST(EndPlanTable, Header_IsWhatTheCodeDoes) {
-  const std::vector<std::pair<std::string, void (*)(EndPlan&)>> inputs{
-      {"on_bound", [](EndPlan& plan) { plan.on_bound(kBound, kTimeout); }},
-      {"on_end_requested", [](EndPlan& plan) { plan.on_end_requested(kStart); }},
-      {"on_kill_requested", [](EndPlan& plan) { plan.on_kill_requested(kStart); }},
-      {"step", [](EndPlan& plan) { plan.step(kStart); }},
-      {"step", [](EndPlan& plan) { plan.step(kBound - seconds(4)); }},
-      {"step", [](EndPlan& plan) { plan.step(kBound); }},
+TEST(KillScheduleTable, Header_IsWhatTheCodeDoes) {
+  const std::vector<std::pair<std::string, void (*)(KillSchedule&)>> inputs{
+      {"on_bound", [](KillSchedule& plan) { plan.on_bound(kBound, kTimeout); }},
+      {"on_end_requested", [](KillSchedule& plan) { plan.on_end_requested(kStart); }},
+      {"on_kill_requested", [](KillSchedule& plan) { plan.on_kill_requested(kStart); }},
+      {"step", [](KillSchedule& plan) { plan.step(kStart); }},
+      {"step", [](KillSchedule& plan) { plan.step(kBound - seconds(4)); }},
+      {"step", [](KillSchedule& plan) { plan.step(kBound); }},
   };
   core::state_table::Transitions made;
   for (const bool has_bound : {false, true}) {
     for (const auto& [name, input] : inputs) {
       for (const auto& [before_name, before] : inputs) {
-        EndPlan plan(kGrace);
+        KillSchedule plan(kGrace);
         if (has_bound) plan.on_bound(kBound, kTimeout);
         before(plan);
         const State state = plan.state();
@@ -66,17 +66,17 @@ TEST(EndPlanTable, Header_IsWhatTheCodeDoes) {
     }
   }
   for (const auto& [name, input] : inputs) {
-    EndPlan plan(kGrace);
+    KillSchedule plan(kGrace);
     input(plan);
     if (plan.state() != State::unbound) made.insert({"unbound", name, name_of(plan.state())});
   }
-  auto table = core::state_table::transitions_of("zklock/cli/core/end_plan.h");
+  auto table = core::state_table::transitions_of("zklock/cli/core/kill_schedule.h");
   std::erase_if(table, [](const auto& each) { return each.state == each.next; });
   EXPECT_EQ(core::state_table::differences(made, table), "");
 }
 
-TEST(EndPlan, Silence_TermThenKillBeforeTheBound) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, Silence_TermThenKillBeforeTheBound) {
+  KillSchedule plan = guarded();
   EXPECT_EQ(plan.next_step_time(), kBound - seconds(4));
   EXPECT_TRUE(plan.may_start(kBound - seconds(4) - Duration(1)));
   EXPECT_FALSE(plan.may_start(kBound - seconds(4)));
@@ -90,8 +90,8 @@ TEST(EndPlan, Silence_TermThenKillBeforeTheBound) {
   EXPECT_EQ(plan.step(kBound), Step::kill);
 }
 
-TEST(EndPlan, BoundShrinks_KillMovesEarlier) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, BoundShrinks_KillMovesEarlier) {
+  KillSchedule plan = guarded();
   plan.on_bound(kBound - seconds(8), kTimeout);
   EXPECT_EQ(plan.step(kBound - seconds(12)), Step::term);
   EXPECT_EQ(plan.next_step_time(), kBound - seconds(9));
@@ -99,15 +99,15 @@ TEST(EndPlan, BoundShrinks_KillMovesEarlier) {
   EXPECT_EQ(plan.step(kBound - seconds(11)), Step::kill);
 }
 
-TEST(EndPlan, BoundGrows_NothingIsDue) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, BoundGrows_NothingIsDue) {
+  KillSchedule plan = guarded();
   plan.on_bound(kBound + seconds(60), kTimeout);
   EXPECT_EQ(plan.step(kBound + seconds(55)), Step::none);
   EXPECT_EQ(plan.state(), State::guarded);
 }
 
-TEST(EndPlan, BoundGrowsAfterTerm_KillAfterGrace) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, BoundGrowsAfterTerm_KillAfterGrace) {
+  KillSchedule plan = guarded();
   const Instant term = kBound - seconds(4);
   EXPECT_EQ(plan.step(term), Step::term);
   plan.on_bound(kBound + seconds(60), kTimeout);
@@ -115,35 +115,35 @@ TEST(EndPlan, BoundGrowsAfterTerm_KillAfterGrace) {
   EXPECT_EQ(plan.step(term + kGrace), Step::kill);
 }
 
-TEST(EndPlan, LateTurn_KillIsNotPostponed) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, LateTurn_KillIsNotPostponed) {
+  KillSchedule plan = guarded();
   EXPECT_EQ(plan.step(kBound - seconds(2)), Step::term);
   EXPECT_EQ(plan.next_step_time(), kBound - seconds(1));
-  EndPlan later = guarded();
+  KillSchedule later = guarded();
   EXPECT_EQ(later.step(kBound - seconds(1)), Step::kill);
 }
 
-TEST(EndPlan, EndRequested_NeverBeyondBound) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, EndRequested_NeverBeyondBound) {
+  KillSchedule plan = guarded();
   plan.on_end_requested(kStart);
   EXPECT_EQ(plan.step(kStart), Step::term);
   EXPECT_EQ(plan.next_step_time(), kStart + kGrace);
-  EndPlan near = guarded();
+  KillSchedule near = guarded();
   near.on_end_requested(kBound - seconds(2));
   EXPECT_EQ(near.step(kBound - seconds(2)), Step::term);
   EXPECT_EQ(near.next_step_time(), kBound - seconds(1));
 }
 
-TEST(EndPlan, KillRequested_IsDueAtOnce) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, KillRequested_IsDueAtOnce) {
+  KillSchedule plan = guarded();
   plan.on_kill_requested(kStart);
   EXPECT_EQ(plan.last_step_due(), kStart);
   EXPECT_EQ(plan.step(kStart), Step::kill);
   EXPECT_EQ(plan.next_step_time(), kStart + milliseconds(10));
 }
 
-TEST(EndPlan, KillDoesNotHelp_IsRepeatedLessOften) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, KillDoesNotHelp_IsRepeatedLessOften) {
+  KillSchedule plan = guarded();
   plan.on_kill_requested(kStart);
   int walks = 0;
   for (Instant now = kStart; now < kStart + hours(1); now = plan.next_step_time()) {
@@ -156,8 +156,8 @@ TEST(EndPlan, KillDoesNotHelp_IsRepeatedLessOften) {
   EXPECT_LT(walks, 4 * 3600 + 100);
 }
 
-TEST(EndPlan, EndRequestedForLater_TermComesThen) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, EndRequestedForLater_TermComesThen) {
+  KillSchedule plan = guarded();
   plan.on_end_requested(kStart + milliseconds(100));
   EXPECT_EQ(plan.next_step_time(), kStart + milliseconds(100));
   EXPECT_EQ(plan.step(kStart + milliseconds(99)), Step::none);
@@ -165,8 +165,8 @@ TEST(EndPlan, EndRequestedForLater_TermComesThen) {
   EXPECT_EQ(plan.next_step_time(), kStart + milliseconds(100) + kGrace);
 }
 
-TEST(EndPlan, EndRequestedForLater_TermByTheBoundIsEarlier) {
-  EndPlan plan = guarded();
+TEST(KillSchedule, EndRequestedForLater_TermByTheBoundIsEarlier) {
+  KillSchedule plan = guarded();
   const Instant term = kBound - seconds(4);
   plan.on_end_requested(term + milliseconds(50));
   EXPECT_EQ(plan.step(term), Step::term);
@@ -174,8 +174,8 @@ TEST(EndPlan, EndRequestedForLater_TermByTheBoundIsEarlier) {
 }
 
 // The guardian acts on the bound that it had at the last look of zklock.
-TEST(EndPlan, BoundExtendedBeforeTerm_IsSeenInTime) {
-  const EndPlan plan = guarded();
+TEST(KillSchedule, BoundExtendedBeforeTerm_IsSeenInTime) {
+  const KillSchedule plan = guarded();
   const Instant term = plan.next_step_time();
   for (Duration before = kTimeout / 800; before < kTimeout / 8; before += milliseconds(7)) {
     Instant look = kStart;
@@ -189,18 +189,18 @@ TEST(EndPlan, BoundExtendedBeforeTerm_IsSeenInTime) {
   }
 }
 
-TEST(EndPlan, Lead_IsBelowTheProvedMargin) {
+TEST(KillSchedule, Lead_IsBelowTheProvedMargin) {
   for (Duration timeout = milliseconds(2400); timeout <= hours(1); timeout += timeout / 7) {
-    const Duration late = EndPlan::lead_of(timeout) + timeout / 48;
+    const Duration late = KillSchedule::lead_of(timeout) + timeout / 48;
     EXPECT_GE(late + Duration(2), timeout / 16);
   }
-  EXPECT_EQ(EndPlan::lead_of(seconds(1)), milliseconds(100));
+  EXPECT_EQ(KillSchedule::lead_of(seconds(1)), milliseconds(100));
 }
 
 // A holder has at least T/3 of its lease when it sends a heartbeat. So each permitted grace leaves
 // time for the answer.
-TEST(EndPlan, LongestGrace_NoTermInHealthyHold) {
-  EndPlan plan(kTimeout / 4);
+TEST(KillSchedule, LongestGrace_NoTermInHealthyHold) {
+  KillSchedule plan(kTimeout / 4);
   plan.on_bound(kBound, kTimeout);
   EXPECT_EQ(plan.step(kBound - kTimeout / 3 + kTimeout / 24 - Duration(1)), Step::none);
 }
@@ -263,13 +263,13 @@ class History {
 
   std::mt19937 random_;
   Duration grace_{};
-  EndPlan plan_;
+  KillSchedule plan_;
   Instant now_ = kStart;
   std::optional<Instant> bound_;
   std::optional<Instant> term_;
 };
 
-TEST(EndPlan, RandomInputs_KillNeverAfterBoundMinusLead) {
+TEST(KillSchedule, RandomInputs_KillNeverAfterBoundMinusLead) {
   for (std::uint32_t seed = 0; seed < 100'000 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     History(seed).run();

@@ -28,15 +28,15 @@ namespace zklock::cli {
 /// |         | step              | KILL is due                   | killing |
 /// | killing |                   |                               | (final) |
 ///
-/// end_plan_test.cpp compares this table with the machine.
+/// kill_schedule_test.cpp compares this table with the machine.
 ///
 /// Thread-safety: none; pure.
-class EndPlan {
+class KillSchedule {
  public:
   enum class State { unbound, guarded, ending, killing };
   enum class Step { none, term, kill };
 
-  explicit EndPlan(Duration grace) noexcept : grace_(grace) {}
+  explicit KillSchedule(Duration grace) noexcept : grace_(grace) {}
 
   /// Returns the time by which a kill may be late: the larger of T/24 and 100 ms. Another contender
   /// is granted no earlier than the bound plus T/48. That is so because the lease ends that long

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// EndPlan with the lease of a hold on the simulated ensemble.
+// KillSchedule with the lease of a hold on the simulated ensemble.
 #include <optional>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
-#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/kill_schedule.h"
 
 namespace zklock::model {
 namespace {
 
-using Step = cli::EndPlan::Step;
+using Step = cli::KillSchedule::Step;
 
-class EndPlanModel : public PathLockTest {
+class KillScheduleModel : public PathLockTest {
  protected:
   /// Acquires the lock, and waits until `zklock run` would start the command.
   std::size_t start() {
@@ -47,11 +47,11 @@ class EndPlanModel : public PathLockTest {
   }
 
   Duration timeout_{};
-  std::optional<cli::EndPlan> plan_;      ///< of zklock
-  std::optional<cli::EndPlan> guardian_;  ///< gets the bound at the looks of zklock
+  std::optional<cli::KillSchedule> plan_;      ///< of zklock
+  std::optional<cli::KillSchedule> guardian_;  ///< gets the bound at the looks of zklock
 };
 
-TEST_F(EndPlanModel, HealthyHold_NoTermForTenTimeouts) {
+TEST_F(KillScheduleModel, HealthyHold_NoTermForTenTimeouts) {
   for (const Duration idle : {Duration(0s), Duration(7s), Duration(33s)}) {
     run_for(idle);
     const std::size_t call = start();
@@ -63,7 +63,7 @@ TEST_F(EndPlanModel, HealthyHold_NoTermForTenTimeouts) {
   }
 }
 
-TEST_F(EndPlanModel, Silence_KillBeforeTheLeaseEnds) {
+TEST_F(KillScheduleModel, Silence_KillBeforeTheLeaseEnds) {
   const std::size_t call = start();
   client(0).cut_off();
   Instant last = bound(call);

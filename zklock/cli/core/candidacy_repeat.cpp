@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/repeat_plan.h"
+#include "zklock/cli/core/candidacy_repeat.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ bool stands_again(const CandidacyEnd& end) {
 
 }  // namespace
 
-std::optional<Duration> RepeatPlan::next(const CandidacyEnd& end) noexcept {
+std::optional<Duration> CandidacyRepeat::next(const CandidacyEnd& end) noexcept {
   if (!stands_again(end)) return std::nullopt;
   if (!end.was_started && end.exit_code == ExitCode::kUnavailable) return kShortestPause;
   if (end.held_for >= kLongLeadership) pause_ = kShortestPause;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/end_plan.h"
+#include "zklock/cli/core/kill_schedule.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,37 +8,37 @@ namespace zklock::cli {
 
 using std::chrono::milliseconds;
 
-Duration EndPlan::lead_of(Duration session_timeout) noexcept {
+Duration KillSchedule::lead_of(Duration session_timeout) noexcept {
   return std::max<Duration>(session_timeout / 24, milliseconds(100));
 }
 
-void EndPlan::on_kill_limit(Instant limit) noexcept {
+void KillSchedule::on_kill_limit(Instant limit) noexcept {
   kill_limit_ = limit;
   if (state_ == State::unbound) state_ = State::guarded;
 }
 
-void EndPlan::on_end_requested(Instant at) noexcept {
+void KillSchedule::on_end_requested(Instant at) noexcept {
   if (state_ != State::unbound && state_ != State::guarded) return;
   state_ = State::ending;
   sends_term_ = true;
   term_at_ = at;
 }
 
-void EndPlan::on_kill_requested(Instant now) noexcept {
+void KillSchedule::on_kill_requested(Instant now) noexcept {
   if (state_ == State::killing) return;
   state_ = State::killing;
   next_kill_ = due_ = now;
 }
 
-bool EndPlan::may_start(Instant now) const noexcept {
+bool KillSchedule::may_start(Instant now) const noexcept {
   return state_ == State::guarded && now < kill_limit_ - grace_;
 }
 
-Instant EndPlan::kill_time() const noexcept {
+Instant KillSchedule::kill_time() const noexcept {
   return state_ == State::ending ? std::min(term_at_ + grace_, kill_limit_) : kill_limit_;
 }
 
-EndPlan::Step EndPlan::step(Instant now) noexcept {
+KillSchedule::Step KillSchedule::step(Instant now) noexcept {
   if (state_ == State::unbound) return Step::none;
   if (state_ != State::killing && now >= kill_time()) {
     due_ = kill_time();
@@ -55,7 +55,7 @@ EndPlan::Step EndPlan::step(Instant now) noexcept {
   return Step::term;
 }
 
-Instant EndPlan::next_step_time() const noexcept {
+Instant KillSchedule::next_step_time() const noexcept {
   switch (state_) {
     case State::unbound: return Instant::max();
     case State::guarded: return kill_limit_ - grace_;
@@ -65,7 +65,7 @@ Instant EndPlan::next_step_time() const noexcept {
   return next_kill_;
 }
 
-Instant EndPlan::next_look(Instant now, Duration session_timeout) const noexcept {
+Instant KillSchedule::next_look(Instant now, Duration session_timeout) const noexcept {
   const Duration usual = std::max<Duration>(session_timeout / 40, milliseconds(10));
   const Duration near = std::max<Duration>(session_timeout / 800, milliseconds(5));
   const Instant step = next_step_time();

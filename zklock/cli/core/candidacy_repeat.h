@@ -31,7 +31,7 @@ struct CandidacyEnd {
 /// attempt itself took long, and after an outage there may be no leader.
 ///
 /// Thread-safety: none; pure.
-class RepeatPlan {
+class CandidacyRepeat {
  public:
   /// Returns the pause before the next candidacy; std::nullopt if there is none.
   std::optional<Duration> next(const CandidacyEnd& end) noexcept;

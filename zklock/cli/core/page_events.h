@@ -33,16 +33,16 @@ struct LockText {
 ///
 /// A stream that reads slowly skips snapshots: it receives the difference between the last one that
 /// it was sent and the newest. So it needs little memory. Thread-safety: none; pure.
-class LiveFeed {
+class PageEvents {
  public:
   /// Most locks that the page receives. If there are more, it receives those of most_important().
   static constexpr std::size_t kMostLocks = 5'000;
   /// Most free locks with a past that the page also receives: those that ended last.
   static constexpr std::size_t kMostFree = 1'000;
 
-  LiveFeed(std::string root, std::string version);
-  LiveFeed(const LiveFeed&) = delete;
-  LiveFeed& operator=(const LiveFeed&) = delete;
+  PageEvents(std::string root, std::string version);
+  PageEvents(const PageEvents&) = delete;
+  PageEvents& operator=(const PageEvents&) = delete;
 
   /// A snapshot as texts. Streams refer to older ones.
   struct Texts {
@@ -62,12 +62,12 @@ class LiveFeed {
   /// One connected page. REQUIRES: the feed outlives it.
   class Stream {
    public:
-    explicit Stream(LiveFeed& feed) noexcept : feed_(feed), sent_(feed.nothing_) {}
+    explicit Stream(PageEvents& feed) noexcept : feed_(feed), sent_(feed.nothing_) {}
     /// Returns the next event to send; null if there is none now.
     SharedText next();
 
    private:
-    LiveFeed& feed_;
+    PageEvents& feed_;
     bool said_hello_ = false;
     TextsPtr sent_;  ///< snapshot that the page has
     Change change_;  ///< being sent; null: none

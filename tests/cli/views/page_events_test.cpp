@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/core/live_feed.h"
+#include "zklock/cli/core/page_events.h"
 
 #include <chrono>
 #include <map>
@@ -26,7 +26,7 @@ using Json = nlohmann::json;
 /// A page: applies the events of one stream.
 class Page {
  public:
-  explicit Page(LiveFeed& feed) : stream_(feed) {}
+  explicit Page(PageEvents& feed) : stream_(feed) {}
 
   /// Reads all events that are there. Returns their names.
   std::vector<std::string> read() {
@@ -58,13 +58,13 @@ class Page {
     return name;
   }
 
-  LiveFeed::Stream stream_;
+  PageEvents::Stream stream_;
   std::map<std::string, Json> locks_;
   Json beat_;
 };
 
-void show(LiveFeed& feed, const Snapshot& snapshot) {
-  feed.on_snapshot(LiveFeed::texts_of(snapshot));
+void show(PageEvents& feed, const Snapshot& snapshot) {
+  feed.on_snapshot(PageEvents::texts_of(snapshot));
 }
 
 json::Beat beat_at(WallTime now) {
@@ -73,8 +73,8 @@ json::Beat beat_at(WallTime now) {
 
 using Names = std::vector<std::string>;
 
-TEST(LiveFeed, NewStream_GetsAllLocks) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, NewStream_GetsAllLocks) {
+  PageEvents feed("/", "1.0");
   feed.on_beat(beat_at(kNow));
   show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b")}));
   Page page(feed);
@@ -84,8 +84,8 @@ TEST(LiveFeed, NewStream_GetsAllLocks) {
   EXPECT_EQ(page.read(), Names{});
 }
 
-TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, BeforeTheFirstPass_BeatsAreSent) {
+  PageEvents feed("/", "1.0");
   Page page(feed);
   EXPECT_EQ(page.read(), Names{"hello"});
   feed.on_beat(beat_at(kNow));
@@ -95,8 +95,8 @@ TEST(LiveFeed, BeforeTheFirstPass_BeatsAreSent) {
   EXPECT_EQ(page.read(), Names{"change"});
 }
 
-TEST(LiveFeed, Change_HasTheDifferenceOnly) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, Change_HasTheDifferenceOnly) {
+  PageEvents feed("/", "1.0");
   show(feed, snapshot_of({busy_lock("/a"), busy_lock("/b"), busy_lock("/c")}));
   Page page(feed);
   page.read();
@@ -120,9 +120,9 @@ std::vector<SurveyedLock> random_locks(std::mt19937& random) {
   return locks;
 }
 
-TEST(LiveFeed, RandomSnapshots_PageEqualsTheNewest) {
+TEST(PageEvents, RandomSnapshots_PageEqualsTheNewest) {
   std::mt19937 random(1);
-  LiveFeed feed("/", "1.0");
+  PageEvents feed("/", "1.0");
   show(feed, snapshot_of({}));
   Page page(feed);
   page.read();
@@ -142,14 +142,14 @@ std::vector<SurveyedLock> five_hundred_locks() {
   return locks;
 }
 
-TEST(LiveFeed, BigChange_ComesInSharedPieces) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, BigChange_ComesInSharedPieces) {
+  PageEvents feed("/", "1.0");
   auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
   page.read();
-  LiveFeed::Stream first(feed);
-  LiveFeed::Stream second(feed);
+  PageEvents::Stream first(feed);
+  PageEvents::Stream second(feed);
   while (first.next() || second.next()) {
   }
   for (auto& lock : locks) lock.is_delayed = true;
@@ -164,8 +164,8 @@ TEST(LiveFeed, BigChange_ComesInSharedPieces) {
   EXPECT_EQ(page.locks().at("/1399")["delay"], true);
 }
 
-TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, SnapshotDuringAChange_FollowsIt) {
+  PageEvents feed("/", "1.0");
   auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
@@ -182,8 +182,8 @@ TEST(LiveFeed, SnapshotDuringAChange_FollowsIt) {
   EXPECT_EQ(page.locks().at("/1400")["delay"], true);
 }
 
-TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, EqualSnapshot_OnlyMovesTheTime) {
+  PageEvents feed("/", "1.0");
   show(feed, snapshot_of({busy_lock("/a")}));
   Page page(feed);
   page.read();
@@ -197,8 +197,8 @@ TEST(LiveFeed, EqualSnapshot_OnlyMovesTheTime) {
   EXPECT_EQ(page.beat()["as_of_ms"], later_ms);
 }
 
-TEST(LiveFeed, ManyLocks_ComeInPieces) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, ManyLocks_ComeInPieces) {
+  PageEvents feed("/", "1.0");
   auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
@@ -206,8 +206,8 @@ TEST(LiveFeed, ManyLocks_ComeInPieces) {
   EXPECT_EQ(page.locks().size(), locks.size());
 }
 
-TEST(LiveFeed, SlowStream_SkipsSnapshots) {
-  LiveFeed feed("/", "1.0");
+TEST(PageEvents, SlowStream_SkipsSnapshots) {
+  PageEvents feed("/", "1.0");
   auto locks = five_hundred_locks();
   show(feed, snapshot_of(locks));
   Page page(feed);
@@ -230,23 +230,23 @@ std::vector<SurveyedLock> free_locks(std::size_t count) {
   return locks;
 }
 
-TEST(LiveFeed, TooManyLocks_ImportantAreShown) {
-  LiveFeed feed("/", "1.0");
-  auto locks = free_locks(LiveFeed::kMostLocks + 5);
+TEST(PageEvents, TooManyLocks_ImportantAreShown) {
+  PageEvents feed("/", "1.0");
+  auto locks = free_locks(PageEvents::kMostLocks + 5);
   locks.push_back(busy_lock("/z"));
   locks.back().state.waiting = 7;
   show(feed, snapshot_of(locks));
   feed.on_beat(beat_at(kNow));
   Page page(feed);
   page.read();
-  EXPECT_EQ(page.locks().size(), LiveFeed::kMostLocks);
+  EXPECT_EQ(page.locks().size(), PageEvents::kMostLocks);
   EXPECT_TRUE(page.locks().contains("/z"));
-  EXPECT_EQ(page.beat()["shown"], LiveFeed::kMostLocks);
+  EXPECT_EQ(page.beat()["shown"], PageEvents::kMostLocks);
 }
 
-TEST(LiveFeed, Beat_HasTheSumsOfAllLocks) {
-  LiveFeed feed("/", "1.0");
-  auto locks = free_locks(LiveFeed::kMostLocks);
+TEST(PageEvents, Beat_HasTheSumsOfAllLocks) {
+  PageEvents feed("/", "1.0");
+  auto locks = free_locks(PageEvents::kMostLocks);
   for (int i = 0; i < 10; ++i) locks.push_back(busy_lock("/b" + std::to_string(i)));
   locks.back().state.waiting = 7;
   Snapshot snapshot = snapshot_of(std::move(locks));
@@ -255,7 +255,7 @@ TEST(LiveFeed, Beat_HasTheSumsOfAllLocks) {
   feed.on_beat(beat_at(kNow));
   Page page(feed);
   page.read();
-  EXPECT_EQ(page.beat()["locks"], LiveFeed::kMostLocks + 10);
+  EXPECT_EQ(page.beat()["locks"], PageEvents::kMostLocks + 10);
   EXPECT_EQ(page.beat()["held"], 10);
   EXPECT_EQ(page.beat()["waiting"], 16);
   EXPECT_EQ(page.beat()["deadlocks"], 1);
