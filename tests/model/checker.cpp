@@ -283,11 +283,13 @@ void Checker::deleted(const Event& event) {
   const auto own =
       std::ranges::find(queue, event.token, [](const Contender& each) { return each.made.token; });
   if (own == queue.end()) return;
-  // The history may lack its grant, but not those of the znodes ahead of it.
+  // The history may lack its grant. It lacks those of the znodes ahead of it only if all are partial
+  // holds of composite locks. Then an announcement shows that it was granted.
   if (was_let_go(*own)) {
     for (Contender& each : queue) {
       const bool is_ahead = each.made.token.zxid < own->made.token.zxid;
-      if (is_ahead && may_succeed(*own, each) && was_granted(each) && was_let_go(each)) {
+      const bool was_held = event.flag || was_granted(each);
+      if (is_ahead && may_succeed(*own, each) && was_held && was_let_go(each)) {
         each.succeeded = true;
       }
     }

@@ -29,7 +29,7 @@ constexpr std::uint32_t kLock = 1;
 /// | `number:5`, `attempt:77`       | number, attempt                                             |
 /// | `text:lock-`                   | text. A node without it is a mutex's                        |
 /// | `guarded`, `held`, `by_hand`,  | flag: true                                                  |
-/// | `refuses_reads`                |                                                             |
+/// | `refuses_reads`, `announced`   |                                                             |
 /// | `not_held`, `not_notified`     | flag: false. It is true for `released` and `lost`           |
 /// | `and`                          | at the time of the event before, not a millisecond later    |
 const std::map<std::string, EventKind> kKinds = {
@@ -64,7 +64,8 @@ void read_field(const std::string& word, Event& event) {
     event.attempt = std::stoull(value);
   } else if (word.starts_with("text:")) {
     event.text = value;
-  } else if (word == "guarded" || word == "held" || word == "by_hand" || word == "refuses_reads") {
+  } else if (word == "guarded" || word == "held" || word == "by_hand" || word == "refuses_reads" ||
+             word == "announced") {
     event.flag = true;
   } else if (word == "not_held" || word == "not_notified") {
     event.flag = false;
@@ -219,6 +220,10 @@ TEST(Checker, ContenderOvertaken_IsViolation) {
   const std::string part = "node @10; node @11; node @12 by:7; granted #1 @10; ";
   EXPECT_EQ(broken(part + "released #1; deleted @11; granted #3 @12"), "")
       << "its own session has overtaken it, by a partial hold of a composite lock";
+  const std::string parts = "node @10; node @11; node @12 by:7; ";
+  EXPECT_EQ(broken(parts + "deleted @11 announced; granted #3 @12"), "")
+      << "both are partial holds";
+  EXPECT_EQ(broken(parts + "deleted @11; granted #3 @12"), "I6") << "both are waiters";
   EXPECT_EQ(broken(part + "deleted @11; released #1; granted #3 @12"), "I6")
       << "its own session stopped waiting before the release";
   EXPECT_EQ(broken("node @10; granted #1 @10; granted #2 @10 by:1; released #1; node @11; "

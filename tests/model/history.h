@@ -43,7 +43,7 @@ using core::Instant;
 /// | made        | A contender's znode is created.      | token: its czxid; access, permits;      |
 /// |             |                                      | attempt; owner: the session; flag: by   |
 /// |             |                                      | another program                         |
-/// | deleted     | A contender's znode is deleted.      | token                                   |
+/// | deleted     | A contender's znode is deleted.      | token; flag: its release was announced  |
 /// | spoiled     | A client deletes a znode of another  | flag: its name was deleted by hand      |
 /// |             | session, or announces the release of | before                                  |
 /// |             | a znode without a hold.              |                                         |

@@ -118,6 +118,7 @@ void HistoryWriter::node_deleted(std::size_t ensemble, const std::string& path) 
   const auto found = nodes_[ensemble].find(path);
   if (found == nodes_[ensemble].end()) return;
   note({.kind = Event::Kind::deleted,
+        .flag = path == std::exchange(announced_, {}),
         .resource = found->second.resource,
         .token = {found->second.token},
         .text = path});
@@ -151,11 +152,12 @@ void HistoryWriter::expect_commit(std::uint32_t number, std::size_t ensemble, st
 // recreated path. The contender behind it believes the announcement.
 void HistoryWriter::said_released(std::size_t ensemble, const std::string& path) {
   const auto found = nodes_[ensemble].find(path);
-  if (found == nodes_[ensemble].end() || !taken_names_.contains({ensemble, path})) return;
-  if (granted_.contains({found->second.resource, found->second.token})) return;
   // The transaction that announces a release also deletes the znode. The events follow both
   // changes.
-  if (universe_.ensemble(ensemble).find(path) != nullptr) return;
+  if (found == nodes_[ensemble].end() || universe_.ensemble(ensemble).find(path) != nullptr) return;
+  announced_ = path;
+  if (!taken_names_.contains({ensemble, path})) return;
+  if (granted_.contains({found->second.resource, found->second.token})) return;
   note({.kind = Event::Kind::spoiled,
         .flag = true,
         .resource = found->second.resource,

@@ -106,6 +106,7 @@ class HistoryWriter {
   History history_;
   bool over_ = false;
   bool stranger_ = false;
+  std::string announced_;  ///< znode whose announced delete is the next event
   std::set<std::pair<std::size_t, std::int64_t>> taken_;
   std::set<std::pair<std::size_t, std::string>> taken_names_;
   std::set<std::pair<std::uint32_t, std::int64_t>> granted_;  ///< key: resource and token
