@@ -1,64 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults during an acquire: lost replies, deleted parents and znodes, ended sessions, and callers
-// that stop waiting.
-#include <chrono>
+// The search for the znode of a lost reply; paths that are deleted and recreated; and the sequence
+// counter of a path.
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "acquire_steps.h"
+#include "zklock/core/lock_delay.h"
 
 namespace zklock::core::acquire_test::recovery {
 namespace {
 
 const std::string kOwn = node(5);
-const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
+constexpr std::int32_t kEnd = kFirstUnusableSequence.value;
+const std::string kLeft = DelayMarker::make(std::chrono::seconds(7), {70}, {4}).name;
 
 // ---- the lost reply to a create -----------------------------------------------------------------
 
 TEST(AcquireRecovery, CreateReplyLost_ProvesQuorumThenListsThenReads) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.state(), State::proving);
   EXPECT_EQ(steps.done(Status::ok, false), "list @a");
-  EXPECT_EQ(steps.state(), State::recovering);
   EXPECT_EQ(steps.listed({node(4), kOwn}), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.state(), State::inspecting);
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "list @a");
-  EXPECT_EQ(steps.state(), State::listing);
   EXPECT_EQ(steps.fsm().node().name(), kOwn);
   EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfInspection);
   EXPECT_EQ(steps.fsm().node().session(), kSessionA);
   EXPECT_EQ(steps.listed({node(4), kOwn}), "watch lock-0000000004 @a");
 }
 
-TEST(AcquireRecovery, SeveralCandidates_NewestIsInspectedFirst) {
-  Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(steps.listed({node(12), node(3), node(100), node(20)}), "inspect " + node(100) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
-  EXPECT_EQ(steps.inspected(Status::no_node), "inspect " + node(12) + " @a");
-  EXPECT_EQ(steps.inspected(Status::no_auth), "inspect " + node(3) + " @a");
-  EXPECT_EQ(steps.inspected(data_of("other.2")), "remove_late_create id1.1 @a, create id1.2");
-}
-
-TEST(AcquireRecovery, ForeignNames_AreNotInspected) {
-  Steps steps = steps_in(State::recovering);
-  EXPECT_EQ(
-      steps.listed({"_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000009",
-                    "8a7d6c1e0f3b4a2f9d553f2a2b1c0d9e__lock__0000000008", "config", "lock-7"}),
-      "remove_late_create id1.1 @a, create id1.2");
-  EXPECT_EQ(steps.state(), State::enqueuing);
-}
-
 TEST(AcquireRecovery, NodeOfAnotherAttempt_IsNotAdopted) {
-  for (const std::string& data :
-       {data_of("id1.2"), data_of("id1.0"), data_of("id1.11"), data_of("id2.1"), data_of("id11.1"),
-        data_of("id1"), data_of("id"), data_of(""), std::string(), std::string("id1.1"),
-        std::string("attempt=id1.1\n"), std::string(kReleasedData),
-        std::string("zklock 2\nattempt=id1.1\n")}) {
+  for (const std::string& data : {data_of("id1.2"), data_of("id1.11"), data_of("id2.1"),
+                                  data_of(""), std::string("id1.1"), std::string(kReleasedData)}) {
     Steps steps = steps_in(State::inspecting);
     EXPECT_EQ(steps.inspected(data), "inspect lock-0000000004 @a") << data;
-    EXPECT_FALSE(steps.fsm().node().exists());
   }
 }
 
@@ -71,184 +48,202 @@ TEST(AcquireRecovery, NodeOfAnotherSession_IsNotAdopted) {
   }
 }
 
-TEST(AcquireRecovery, NextCreate_HasAnotherAttemptId) {
-  Steps steps = steps_in(State::inspecting);
-  steps.inspected(data_of("other"));
-  EXPECT_EQ(steps.inspected(data_of("other")), "remove_late_create id1.1 @a, create id1.2");
-  EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.done(Status::ok), "list @a");
-  EXPECT_EQ(steps.listed({node(5), node(6)}), "inspect lock-0000000006 @a");
-  EXPECT_EQ(steps.inspected(data_of("id1.1")), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(data_of("id1.2")), "list @a");
-}
-
-TEST(AcquireRecovery, CreatedOnAnotherSession_RecoversOnThatSession) {
-  Steps steps = steps_in(State::enqueuing);
-  steps.created(Status::unknown, kSessionB);
-  EXPECT_EQ(steps.counted(Status::ok), "check_path @b");
-  EXPECT_EQ(steps.done(Status::ok), "list @b");
-  EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @b");
-  EXPECT_EQ(steps.inspected(data_of("id1.1"), kSessionB), "list @b");
-  EXPECT_EQ(steps.fsm().node().session(), kSessionB);
-}
-
-// ---- parents that are created and deleted ------------------------------------------------------
-
-TEST(AcquireParents, ParentsDeletedRepeatedly_FailsAfterALimit) {
-  Steps steps = steps_in(State::enqueuing);
-  int made = 0;
-  std::string effects = steps.answer(Status::no_node);
-  while (effects == "create_parents" && made < 1000) {
-    ++made;
-    steps.done(Status::ok);
-    effects = steps.answer(Status::no_node);
-  }
-  EXPECT_EQ(made, 16);
-  EXPECT_EQ(effects,
-            failure(Errc::server_error, "the lock path is repeatedly deleted by another client"));
-  EXPECT_TRUE(steps.fsm().has_ended());
-}
-
-TEST(AcquireParents, CreateBetweenFailures_ResetsTheLimit) {
-  Steps steps = steps_in(State::enqueuing);
-  for (int i = 0; i < 100; ++i) {
-    ASSERT_EQ(steps.answer(Status::no_node), "create_parents") << i;
-    steps.done(Status::ok);
-    steps.created(5);
-    steps.counted(Status::unknown);
-    ASSERT_EQ(steps.listed(Status::no_node).substr(0, 6), "create");
-  }
-}
-
-// ---- its own znode deleted by another program --------------------------------------------------
-
-TEST(AcquireOwnNode, DeletedWithoutANode_HasNoEffect) {
-  for (const State state : {State::idle, State::enqueuing, State::making_parents, State::proving,
-                            State::recovering, State::inspecting, State::removing_path}) {
-    Steps steps = steps_in(state);
-    EXPECT_EQ(steps.own_node_deleted(), "") << to_string(state);
-    EXPECT_EQ(steps.state(), state);
-  }
-  // The deletion also has no effect on the next znode.
-  Steps steps = steps_in(State::waiting);
-  steps.own_node_deleted();
-  steps.created(8);
-  EXPECT_EQ(steps.counted(1), "grant @a");
-}
-
-// ---- the session's end --------------------------------------------------------------------------
-
-TEST(AcquireSession, AnotherSessionEnds_HasNoEffect) {
-  for (const State state : kAllStates) {
-    Steps steps = steps_in(state);
-    EXPECT_EQ(steps.session_ended(kSessionB), "") << to_string(state);
-    EXPECT_EQ(steps.state(), state);
-  }
-}
-
-TEST(AcquireSession, NextNode_BelongsToTheNextSession) {
-  Steps steps = steps_in(State::waiting);
-  steps.session_ended();
-  steps.created(9, kSessionB);
-  EXPECT_EQ(steps.counted(1, true, kSessionB), "grant @b");
-  EXPECT_EQ(steps.fsm().node().name(), node(9));
-}
-
-// The reply for an unsent request comes from another thread, and can overtake that to a sent one.
-TEST(AcquireOrder, CountReplyFirst_AwaitsTheCreateReply) {
-  Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.counted(Status::not_sent), "");
-  EXPECT_EQ(steps.created(5), "list @a");
-  EXPECT_TRUE(steps.fsm().node().exists());
-
-  Steps failing = steps_in(State::enqueuing);
-  EXPECT_EQ(failing.counted(Status::ok), "");
-  EXPECT_EQ(failing.created(Status::too_many_nodes), failure(Errc::too_many_nodes));
-
-  Steps leaving = steps_in(State::enqueuing);
-  leaving.withdraw();
-  EXPECT_EQ(leaving.counted(Status::not_sent), "");
-  EXPECT_EQ(leaving.created(5), "remove_node lock-0000000005 @a");
-  EXPECT_TRUE(leaving.fsm().has_ended());
-}
-
-TEST(AcquireOrder, CountReplyBeforeCreate_Lists) {
-  Steps steps = steps_in(State::enqueuing);
-  EXPECT_EQ(steps.counted(1), "");
-  EXPECT_EQ(steps.created(5), "list @a") << "it may be of before the node";
+TEST(AcquireRecovery, SeveralCandidates_NewestOfOwnKindIsInspectedFirst) {
+  Steps steps = steps_in(State::recovering);
+  EXPECT_EQ(steps.listed({node(12), node(100), node(20), "config",
+                          "_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-lock-0000000200"}),
+            "inspect " + node(100) + " @a");
+  EXPECT_EQ(steps.inspected(data_of("other.1")), "inspect " + node(20) + " @a");
+  EXPECT_EQ(steps.inspected(Status::no_node), "inspect " + node(12) + " @a");
+  EXPECT_EQ(steps.inspected(Status::no_auth), "remove_late_create id1.1 @a, create id1.2");
 }
 
 // The caller gets the failure immediately. The search continues until the znode's fate is known.
-TEST(AcquireRecovery, RecoveryFails_ReportsOnceAndContinuesTheSearch) {
+TEST(AcquireRecovery, SearchFails_ReportsOnceAndContinues) {
   Steps steps = steps_in(State::recovering);
   EXPECT_EQ(steps.answer(Status::no_auth), failure(Errc::no_auth) + ", pause");
   EXPECT_EQ(steps.resume(), "list @a");
   EXPECT_EQ(steps.answer(Status::server_error), "pause") << "reported once";
   EXPECT_EQ(steps.withdraw(), "");
   EXPECT_EQ(steps.resume(), "list @a");
-  EXPECT_EQ(steps.listed({node(5)}), "inspect lock-0000000005 @a");
+  EXPECT_EQ(steps.listed({kOwn}), "inspect lock-0000000005 @a");
   EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000005 @a");
-  EXPECT_TRUE(steps.fsm().has_ended());
 }
 
-// ---- callers that stop waiting ------------------------------------------------------------------
+// ---- a recreated path: its sequence numbers restart, and other znodes get the old names ---------
 
-TEST(AcquireWithdrawal, CreateReplyLost_FindsAndRemovesNode) {
-  Steps steps = steps_in(State::enqueuing);
-  steps.withdraw();
-  EXPECT_EQ(steps.answer(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.done(Status::unknown), "check_path @a");
-  EXPECT_EQ(steps.done(Status::ok), "list @a");
-  EXPECT_EQ(steps.listed({kOwn, node(4)}), "inspect lock-0000000005 @a");
-  EXPECT_EQ(steps.inspected(data_of("other")), "inspect lock-0000000004 @a");
-  EXPECT_EQ(steps.inspected(data_of("id1.1")), "remove_node lock-0000000004 @a");
-  EXPECT_TRUE(steps.fsm().has_ended());
+constexpr FencingToken kOlder{kTokenOfCreate - 1};
+constexpr FencingToken kYounger{kTokenOfCreate + 1};
+
+/// Returns a machine whose znode has number 5, and that knows no other contender.
+AcquireFsm created(const QueueRule& rule = QueueRule::mutex()) {
+  AcquireFsm fsm("id", 1, {.rule = rule});
+  fsm.start();
+  const std::string own = ZnodeName::make(rule.prefix(), {5}).text;
+  fsm.on_created({Status::ok, kSessionA, own, {kTokenOfCreate}, ""}, true);
+  return fsm;
 }
 
-// A znode can exist that has not been found yet. So the search continues after the pause.
-TEST(AcquireWithdrawal, PausedWithUnknownNode_ContinuesTheSearch) {
-  for (const State state : {State::proving, State::recovering, State::inspecting}) {
-    Steps steps = steps_in(state);
-    steps.answer(Status::throttled);
-    EXPECT_EQ(steps.withdraw(), "") << to_string(state);
-    EXPECT_FALSE(steps.fsm().has_ended()) << to_string(state);
-    EXPECT_NE(steps.resume(), "") << to_string(state);
-    EXPECT_EQ(steps.state(), state);
+// A child was deleted since. It can have been a predecessor or the contender's znode.
+TEST(AcquireFsmParent, ChangedSinceCreate_Lists) {
+  for (const FencingToken last : {kOlder, kYounger}) {
+    AcquireFsm fsm = created();
+    EXPECT_EQ(describe(fsm.on_counted({Status::ok, kSessionA, last, 1}, true)), "list @a");
+    EXPECT_EQ(describe(fsm.on_listed({Status::ok, kOlder, Children{node(4)}, ""}, true)),
+              "create id1.2");
   }
-  Steps enqueuing = steps_in(State::enqueuing);
-  enqueuing.answer(Status::throttled);
-  EXPECT_EQ(enqueuing.withdraw(), "");
-  EXPECT_TRUE(enqueuing.fsm().has_ended()) << "a throttled create was not carried out";
 }
 
-// ---- a single attempt ---------------------------------------------------------------------------
-
-const AcquireFsm::Policy kSingle{.wait = false};
-
-TEST(AcquireTry, AmongOthers_ListsAndNeverWatches) {
-  Steps behind = steps_in(State::enqueuing, kSingle);
-  behind.created(5);
-  EXPECT_EQ(behind.counted(2), "list @a");
-  EXPECT_EQ(behind.listed({node(4), kOwn}), kRemoveOwn);
-  EXPECT_TRUE(behind.fsm().has_ended()) << "without an error";
-
-  Steps first = steps_in(State::enqueuing, kSingle);
-  first.created(5);
-  first.counted(2);
-  EXPECT_EQ(first.listed({kOwn, node(6)}), "grant @a");
+// If the path is younger than the contender's znode, the znode is another's. If only the
+// predecessor is younger, it was created by hand. A write of it is no release.
+TEST(AcquireFsmParent, PredecessorYoungerThanOwnZnode_ListsAgainOnce) {
+  const Children queue{node(4), kOwn};
+  const std::string data = data_of("other");
+  const WatchedAnswer younger{Status::ok, kYounger, data, ""};
+  for (const FencingToken path : {kOlder, kYounger}) {
+    AcquireFsm fsm = created();
+    EXPECT_EQ(describe(fsm.on_counted({Status::ok, kSessionA, kOlder, 2}, true)),
+              "watch " + node(4) + " @a");
+    EXPECT_EQ(describe(fsm.on_watched(node(4), younger)), "unwatch, list @a");
+    const auto effects = describe(fsm.on_listed({Status::ok, path, queue, ""}, true));
+    EXPECT_EQ(effects, path == kOlder ? "watch " + node(4) + " @a" : "create id1.2");
+    if (path == kYounger) continue;
+    EXPECT_EQ(describe(fsm.on_watched(node(4), younger)), "");
+    EXPECT_EQ(describe(fsm.on_predecessor_released(node(4), true)), "list @a");
+  }
 }
 
-// Another znode can have its name by now.
-TEST(AcquireWithdrawal, NodeKnownDeleted_IsNotRemoved) {
-  Steps steps = steps_in(State::listing);
-  EXPECT_EQ(steps.own_node_deleted(), "");
-  EXPECT_EQ(steps.withdraw(), "");
-  EXPECT_EQ(steps.state(), State::ended);
+// The token of the holder's grant decides, and not the czxid of its present znode.
+TEST(AcquireFsmParent, HolderChangedItsNode_ItsTokenDecides) {
+  const std::string reader = ZnodeName::make(kReadPrefix, {4}).text;
+  const std::string own = ZnodeName::make(kWritePrefix, {5}).text;
+  for (const FencingToken came : {kOlder, kYounger}) {
+    AcquireFsm fsm = created(QueueRule::writer());
+    fsm.on_counted({Status::ok, kSessionA, kOlder, 2}, true);
+    fsm.on_listed({Status::ok, kOlder, Children{reader, own}, ""}, true);
+    ZnodeData data;
+    data.token = came.zxid;
+    EXPECT_EQ(describe(fsm.on_watched(reader, {Status::ok, kYounger, data.encode(), ""})),
+              came == kOlder ? "" : "unwatch, list @a");
+  }
+}
 
-  Steps marking = steps_in(State::marking);
-  EXPECT_EQ(marking.own_node_deleted(), "");
-  const auto marker = DelayMarker::make(std::chrono::seconds(3), {kTokenOfCreate}, {5}).name;
-  EXPECT_EQ(marking.withdraw(), "remove_node " + marker + " @a");
+// ---- the sequence counter -----------------------------------------------------------------------
+
+TEST(AcquireCounterEnd, UnusableNumber_RemovesNodeAndParent) {
+  Steps last = steps_in(State::enqueuing);
+  last.created(kEnd - 1);
+  EXPECT_EQ(last.counted(1), "grant @a") << "the last usable number";
+  for (const std::string& name : {node(kEnd), node(std::numeric_limits<std::int32_t>::max()),
+                                  node(-1), std::string("lock-99999999999"), std::string()}) {
+    Steps steps = steps_in(State::enqueuing);
+    steps.created_as(name);
+    const std::string removal = name.empty() ? "remove_node" : "remove_node " + name;
+    EXPECT_EQ(steps.counted(1), removal + " @a, remove_path");
+    EXPECT_EQ(steps.done(Status::ok), "create id1.2");
+  }
+}
+
+/// Why a machine lists the children without a znode of its own.
+enum class Cause { counter_ended, name_taken, path_not_empty };
+
+Steps draining(Cause cause, const AcquireFsm::Policy& policy) {
+  Steps steps = steps_in(cause == Cause::counter_ended ? State::idle
+                         : cause == Cause::name_taken  ? State::enqueuing
+                                                       : State::removing_path,
+                         policy);
+  EXPECT_EQ(cause == Cause::counter_ended ? steps.start(true)
+            : cause == Cause::name_taken  ? steps.answer(Status::node_exists)
+                                          : steps.done(Status::not_empty),
+            "list");
+  return steps;
+}
+
+/// Returns the failure of a path that cannot be recreated because it has the child.
+std::string exhausted(const std::string& child) {
+  return failure(Errc::sequence_exhausted,
+                 "the sequence counter of the path is exhausted, and the path cannot be recreated "
+                 "while it has the child \"" +
+                     child + "\"; delete that child");
+}
+
+TEST(AcquireCounterEnd, ListWhileDraining_Decides) {
+  constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
+  const std::string count(kCountNode);
+  const std::string writer = ZnodeName::make(kWritePrefix, {4}).text;
+  const std::string taken =
+      failure(Errc::node_exists, "another program made the znode " + node(4) +
+                                     " with the next sequence number of the path; delete that "
+                                     "znode, or create and delete another child of the path");
+  struct Case {
+    Cause cause;
+    Children children;
+    std::int32_t next;  ///< the counter of the path
+    std::string effects;
+    std::string of_single_attempt;
+  };
+  const Case cases[] = {
+      {Cause::counter_ended, {node(7)}, kEnd, "pause", ""},
+      {Cause::counter_ended, {"release-request-0000000007"}, kEnd, "pause", ""},
+      {Cause::counter_ended, {"proclaimed-0000000007"}, kEnd, "pause", ""},
+      {Cause::counter_ended, {"held-1700000000123-0000000007"}, kEnd, "pause", ""},
+      {Cause::counter_ended, {kLeft, node(7)}, kEnd, "pause", ""},
+      {Cause::counter_ended, {kLeft}, kEnd, "create id1.1", "create id1.1"},  // to clear it
+      {Cause::counter_ended, {node(0)}, 1, "create id1.1", "create id1.1"},
+      {Cause::name_taken, {node(3), node(4)}, 4, taken, taken},
+      {Cause::name_taken, {writer}, 4, "create id1.2", "create id1.2"},
+      {Cause::name_taken, {node(kLast)}, kLast, "pause", ""},
+      {Cause::name_taken, {}, kLast, "remove_path", "remove_path"},
+      {Cause::path_not_empty, {"config"}, kEnd, exhausted("config"), exhausted("config")},
+      {Cause::path_not_empty, {count, "zone"}, kEnd, exhausted("zone"), exhausted("zone")},
+      {Cause::path_not_empty, {count, node(7)}, kEnd, "pause", ""},
+      {Cause::path_not_empty, {count}, kEnd, "remove_path count", "remove_path count"},
+  };
+  for (const Case& each : cases) {
+    EXPECT_EQ(draining(each.cause, {}).drained(each.children, {each.next}), each.effects);
+    Steps once = draining(each.cause, {.wait = false});
+    EXPECT_EQ(once.drained(each.children, {each.next}), each.of_single_attempt);
+  }
+}
+
+TEST(AcquireCounterEnd, CounterAlwaysAtItsEnd_Fails) {
+  Steps steps = steps_in(State::enqueuing);
+  for (int removed = 0; removed < 16; ++removed) {
+    steps.created(kEnd);
+    EXPECT_EQ(steps.counted(1), "remove_node " + node(kEnd) + " @a, remove_path");
+    steps.done(Status::ok);
+  }
+  steps.created(kEnd);
+  EXPECT_EQ(steps.counted(1),
+            "remove_node " + node(kEnd) + " @a, " +
+                failure(Errc::sequence_exhausted,
+                        "the sequence counter is still exhausted after 16 attempts to recreate the "
+                        "path; delete the path when no contender waits"));
+}
+
+// Since the create, the znode was deleted, another child was created, or the path was recreated.
+TEST(AcquireCounterEnd, NextNameIsFreeAgain_Enqueues) {
+  for (const Children& children : {Children{}, Children{node(4)}, Children{node(5), "config"}}) {
+    Steps steps = steps_in(State::enqueuing);
+    EXPECT_EQ(steps.answer(Status::node_exists), "list");
+    EXPECT_EQ(steps.drained(children, {6}), "create id1.2");
+  }
+}
+
+// No later contender would do it, because no contender of that path is granted.
+TEST(AcquireCounterEnd, FirstAtTheEnd_ClearsTheMarkersAndOthersDoNot) {
+  for (const std::string& prefix : {std::string(kLockPrefix), weight_prefix(5, 100)}) {
+    const bool at_gate = prefix != kLockPrefix;
+    const std::string last = ZnodeName::make(prefix, {kEnd}).text;
+    const auto gate = at_gate ? Lazy<QueueRule>(QueueRule::weighted(5, 100)) : Lazy<QueueRule>();
+    Steps steps = listing_as(last, {.gate = gate});
+    EXPECT_EQ(steps.listed({kLeft, last}), "delay");
+    EXPECT_EQ(steps.delay_over(), "clear " + kLeft + " @a");
+    EXPECT_EQ(steps.done(Status::ok), "list @a");
+    EXPECT_EQ(steps.listed({last}), "remove_node " + last + " @a, remove_path");
+    EXPECT_EQ(listing_as(last, {.gate = gate}).listed({kLeft, node(5), last}),
+              "remove_node " + last + " @a, remove_path");
+  }
 }
 
 }  // namespace

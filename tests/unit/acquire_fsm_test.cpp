@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rules of a contender in the queue of a mutex, and the texts of its errors. The search for a
+// lost znode, the sequence counter, and contenders with options have files of their own.
+// zklock/core/acquire_transitions.md lists all transitions, and the random walk checks the promises.
 #include "zklock/core/acquire_fsm.h"
 
 #include <string>
@@ -14,112 +17,122 @@ namespace {
 const std::string kOwn = node(5);
 const std::string kRemoveOwn = "remove_node lock-0000000005 @a";
 
-TEST(AcquireFsm, Helper_ReachesEveryState) {
-  for (const State state : kAllStates) EXPECT_EQ(steps_in(state).state(), state);
-}
-
 // Assertions check the invariants of the machines. Only an optimized build for users omits them.
 TEST(AcquireFsmDeathTest, RequirementViolated_AssertionEndsTheProgram) {
 #ifdef NDEBUG
   GTEST_SKIP() << "this build has no assertions";
 #else
-  Steps steps = steps_in(State::listing);
-  EXPECT_DEATH(steps.withdrawn(), "enqueuing");
+  AcquireFsm fsm("id", 1, {});
+  EXPECT_DEATH(fsm.on_create_withdrawn(), "enqueuing");
 #endif
 }
 
-// ---- the rows of the table ----------------------------------------------------------------------
+// ---- the queue ----------------------------------------------------------------------------------
 
 TEST(AcquireFsm, Alone_IsGranted) {
   Steps steps = steps_in(State::enqueuing);
   EXPECT_EQ(steps.created(5), "");
   EXPECT_EQ(steps.counted(1), "grant @a");
-  EXPECT_EQ(steps.state(), State::granted);
   EXPECT_EQ(steps.fsm().node().name(), kOwn);
   EXPECT_EQ(steps.fsm().node().token().zxid, kTokenOfCreate);
   EXPECT_EQ(steps.fsm().node().session(), kSessionA);
-  EXPECT_FALSE(steps.fsm().has_ended());
+  EXPECT_FALSE(steps.fsm().predecessors().has_waited());
 }
 
 TEST(AcquireFsm, AmongOthers_WatchesPredictedPredecessor) {
   Steps steps = steps_in(State::enqueuing);
   steps.created(5);
   EXPECT_EQ(steps.counted(2), "watch lock-0000000004 @a");
-  EXPECT_EQ(steps.state(), State::arming);
 }
 
 TEST(AcquireFsm, WithoutAPrediction_Lists) {
-  Steps first_name = steps_in(State::enqueuing);
-  first_name.created(0);
-  EXPECT_EQ(first_name.counted(2), "list @a");
-
-  Steps uncounted = steps_in(State::enqueuing);
-  uncounted.created(5);
-  EXPECT_EQ(uncounted.counted(Status::no_node), "list @a");
-
-  Steps of_another_session = steps_in(State::enqueuing);
-  of_another_session.created(5);
-  EXPECT_EQ(of_another_session.counted(1, true, kSessionB), "list @a") << "not even when alone";
-  EXPECT_EQ(of_another_session.state(), State::listing);
-}
-
-TEST(AcquireFsm, NotInTheList_IsNeverGranted) {
-  for (const Children& children : {Children{}, Children{node(6)}, Children{"x-" + kOwn}}) {
-    Steps again = steps_in(State::listing);
-    EXPECT_EQ(again.listed(children), "create id1.2");
-    EXPECT_FALSE(again.fsm().node().exists());
-    Steps never = steps_in(State::listing, {.queue_again = false});
-    EXPECT_EQ(never.listed(children), node_deleted(kOwn));
-    EXPECT_EQ(never.state(), State::ended);
+  const auto after_count = [](const AcquireFsm::Policy& policy, int number, SessionId session) {
+    Steps steps(policy);
+    steps.start();
+    steps.created_as(ZnodeName::make(policy.rule.prefix(), {number}).text);
+    return steps.counted(2, true, session);
+  };
+  EXPECT_EQ(after_count({}, 0, kSessionA), "list @a");
+  EXPECT_EQ(after_count({}, 5, kSessionB), "list @a");
+  EXPECT_EQ(after_count({.wait = false}, 5, kSessionA), "list @a");
+  EXPECT_EQ(after_count({.always_list = true}, 5, kSessionA), "list @a");
+  for (const QueueRule& rule :
+       {QueueRule::reader(), QueueRule::writer(), QueueRule::permits(1, 2, false)}) {
+    EXPECT_EQ(after_count({.rule = rule}, 5, kSessionA), "list @a") << rule.prefix();
   }
 }
 
-TEST(AcquireFsm, ReleasedByItsOwnClient_IsGranted) {
-  Steps steps = steps_in(State::waiting);
-  ASSERT_TRUE(steps.fsm().waits_for_announcement());
+// The reply for an unsent request comes from another thread, and can overtake that to a sent one.
+TEST(AcquireFsm, CountReplyBeforeCreate_Lists) {
+  Steps steps = steps_in(State::enqueuing);
+  EXPECT_EQ(steps.counted(1), "");
+  EXPECT_EQ(steps.created(5), "list @a") << "the count may be older than the znode";
+}
+
+TEST(AcquireFsm, PredecessorReleases_IsGrantedIfItAnnounces) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.listed({node(3), kOwn}), "watch " + node(3) + " @a");
+  EXPECT_EQ(steps.watched(data_of("other")), "");
+  EXPECT_TRUE(steps.fsm().waits_for_announcement());
+  EXPECT_TRUE(steps.fsm().predecessors().has_waited());
+  Steps next = steps;
   EXPECT_EQ(steps.predecessor_released(), "grant @a");
-  EXPECT_FALSE(steps.fsm().waits_for_announcement());
-  EXPECT_EQ(steps.predecessor_released(), "") << "that is known already";
-  Steps late = steps_in(State::waiting);
-  EXPECT_EQ(late.predecessor_released(false), "check_own @a");
-  EXPECT_EQ(late.predecessor_released(), "");
-  EXPECT_FALSE(steps_in(State::arming).fsm().waits_for_announcement());
-}
-
-TEST(AcquireFsm, ChangeOfUnannouncedNode_ListsAgain) {
-  const std::string promising_elsewhere = "zklock 2\nannounces=1\n";
+  // The promise of one predecessor does not apply to the next.
+  EXPECT_EQ(next.predecessor_deleted(), "list @a");
+  EXPECT_EQ(next.listed({node(2), kOwn}), "watch " + node(2) + " @a");
   for (const std::string& data :
-       {std::string(), data_of("other", false), std::string("announces=1\n"), promising_elsewhere,
-        std::string("zklock 1\nannounces=yes\n"), std::string(kReleasedData)}) {
-    Steps steps = steps_in(State::arming);
-    EXPECT_EQ(steps.watched(data), "") << data;
-    EXPECT_EQ(steps.predecessor_released(), "list @a") << data;
-    EXPECT_EQ(steps.state(), State::listing);
+       {std::string(), data_of("other", false), std::string("announces=1\n")}) {
+    Steps foreign = next;
+    foreign.watched(data);
+    EXPECT_EQ(foreign.predecessor_released(), "list @a") << data;
   }
 }
 
-// The promise of the previous predecessor does not apply to the next one.
-TEST(AcquireFsm, NextPredecessorUnannounced_IsNotTrusted) {
-  Steps steps = steps_in(State::waiting);
-  EXPECT_EQ(steps.predecessor_deleted(), "list @a");
-  EXPECT_EQ(steps.listed({node(2), kOwn}), "watch lock-0000000002 @a");
-  steps.watched(data_of("kazoo", false));
-  EXPECT_EQ(steps.predecessor_released(), "list @a");
-}
-
-TEST(AcquireFsm, ConfirmedWithoutALease_PausesAndChecksAgain) {
-  Steps steps = steps_in(State::confirming);
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(steps.done(Status::ok, false), "pause");
-    EXPECT_EQ(steps.state(), State::pausing);
-    EXPECT_EQ(steps.resume(), "check_own @a");
-    EXPECT_EQ(steps.state(), State::confirming);
-  }
+TEST(AcquireFsm, WithoutAValidLease_IsNotGranted) {
+  Steps steps = steps_in(State::enqueuing);
+  steps.created(5);
+  EXPECT_EQ(steps.counted(1, false), "check_own @a");
+  EXPECT_EQ(steps.done(Status::ok, false), "pause");
+  EXPECT_EQ(steps.resume(), "check_own @a");
   EXPECT_EQ(steps.done(Status::ok, true), "grant @a");
 }
 
-// ---- every state and every reply ---------------------------------------------------------------
-// The table of transitions has the next states and the kinds of effects.
+TEST(AcquireFsm, LateReplyOrEvent_HasNoEffect) {
+  const auto permits = [](int n) { return ZnodeName::make(permits_prefix(1, 4), {n}).text; };
+  const std::string own = ZnodeName::make(permits_prefix(2, 4), {5}).text;
+  Steps steps = listing_as(own, {.rule = QueueRule::permits(2, 4, false)});
+  EXPECT_EQ(
+      steps.listed({permits(1), permits(2), permits(3), permits(4), own}),
+      "watch " + permits(4) + " @a, watch " + permits(3) + " @a, watch " + permits(2) + " @a");
+  EXPECT_EQ(steps.deleted(permits(3)), "") << "of an earlier watch";
+  steps.watched_as(permits(4), Status::ok);
+  EXPECT_EQ(steps.watched_as(permits(1), Status::closed), "") << "of an earlier list";
+  steps.watched_as(permits(3), Status::ok);
+  EXPECT_EQ(steps.watched_as(permits(2), Status::ok), "");
+  EXPECT_EQ(steps.deleted(permits(1)), "");
+  EXPECT_EQ(steps.deleted(permits(3)), "unwatch, list @a");
+  EXPECT_EQ(steps.deleted(permits(4)), "");
+}
+
+TEST(AcquireFsm, AnotherSessionEnds_HasNoEffect) {
+  for (const State state : {State::waiting, State::pausing, State::delaying}) {
+    EXPECT_EQ(steps_in(state).session_ended(kSessionB), "") << to_string(state);
+    EXPECT_NE(steps_in(state).session_ended(kSessionA), "") << to_string(state);
+  }
+}
+
+// Another znode can have its name by now.
+TEST(AcquireFsm, WithdrawnAfterItsZnodeWasDeleted_RemovesNone) {
+  Steps steps = steps_in(State::listing);
+  EXPECT_EQ(steps.own_node_deleted(), "");
+  EXPECT_EQ(steps.withdraw(), "");
+  Steps marking = steps_in(State::marking);
+  EXPECT_EQ(marking.own_node_deleted(), "");
+  const auto marker = DelayMarker::make(std::chrono::seconds(3), {kTokenOfCreate}, {5}).name;
+  EXPECT_EQ(marking.withdraw(), "remove_node " + marker + " @a");
+}
+
+// ---- failures -----------------------------------------------------------------------------------
 
 TEST(AcquireFsm, RefusedRequest_FailsWithItsErrorAndCause) {
   for (const State state : kAskingStates) {
@@ -138,93 +151,51 @@ TEST(AcquireFsm, RefusedRequest_FailsWithItsErrorAndCause) {
             kRemoveOwn + ", " + failure(Errc::server_error, core::to_string(Status::server_error)));
 }
 
-TEST(AcquireFsm, ThrottledRequest_IsRepeatedAfterAPause) {
-  for (const State state : kAskingStates) {
-    Steps steps = steps_in(state);
-    steps.answer(Status::throttled);
-    EXPECT_EQ(steps.state(), State::pausing) << to_string(state);
-    EXPECT_NE(steps.resume(), "") << to_string(state);
-    EXPECT_EQ(steps.state(), state);
-    EXPECT_EQ(steps.resume(), "") << "it is not pausing any more";
+TEST(AcquireFsm, ZnodeLostUnderFailPolicy_ErrorHasItsReason) {
+  const AcquireFsm::Policy fails{.queue_again = false};
+  EXPECT_EQ(steps_in(State::listing, fails).listed(Children{"x-" + kOwn}),
+            failure(Errc::node_deleted,
+                    "another client deleted the waiting znode " + kOwn + "; acquire again"));
+  EXPECT_EQ(steps_in(State::waiting, fails).session_ended(),
+            "unwatch, " + failure(Errc::session_expired));
+}
+
+TEST(AcquireFsm, PathDeletedRepeatedly_FailsAfterALimit) {
+  Steps steps = steps_in(State::enqueuing);
+  for (int i = 0; i < 20; ++i) {  // a create in between resets the limit
+    ASSERT_EQ(steps.answer(Status::no_node), "create_parents") << i;
+    steps.done(Status::ok);
+    steps.created(5);
+    steps.counted(Status::unknown);
+    ASSERT_EQ(steps.listed(Status::no_node).substr(0, 6), "create");
   }
-}
-
-TEST(AcquireFsm, SessionEnded_FailsByPolicyOnlyIfNodeMayExist) {
-  for (const State state : kAskingStates) {
-    Steps steps = steps_in(state, {.queue_again = false});
-    const bool never_was = state == State::enqueuing || state == State::making_parents ||
-                           state == State::removing_path || state == State::draining;
-    EXPECT_EQ(steps.answer(Status::session_ended),
-              never_was ? "create id1.2" : failure(Errc::session_expired))
-        << to_string(state);
+  for (int i = 0; i < 16; ++i) {
+    ASSERT_EQ(steps.answer(Status::no_node), "create_parents") << i;
+    steps.done(Status::ok);
   }
+  EXPECT_EQ(steps.answer(Status::no_node),
+            failure(Errc::server_error, "the lock path is repeatedly deleted by another client"));
 }
 
-// ---- a contender that does not count the children ----------------------------------------------
-
-const AcquireFsm::Policy kNotCounting{.count_children = false};
-
-TEST(AcquireFsmCrowd, NotCounting_WatchesPredictedPredecessor) {
-  Steps steps(kNotCounting);
-  steps.start();
-  EXPECT_FALSE(steps.fsm().is_counting_children());
-  EXPECT_EQ(steps.created(5), "watch " + node(4) + " @a");
-  EXPECT_EQ(steps.state(), State::arming);
-  EXPECT_FALSE(steps.fsm().predecessors().has_waited());
-}
-
-TEST(AcquireFsmCrowd, CreatedFirst_IsGrantedByTheCreate) {
-  Steps steps(kNotCounting);
-  steps.start();
-  EXPECT_EQ(steps.created_first(5), "grant @a");
-  EXPECT_FALSE(steps.fsm().predecessors().has_waited());
-}
-
-TEST(AcquireFsmCrowd, PredictedPredecessorMissing_Lists) {
-  Steps steps(kNotCounting);
-  steps.start();
-  steps.created(5);
-  EXPECT_EQ(steps.watched(Status::no_node), "list @a");
-  EXPECT_EQ(steps.listed({node(5)}), "grant @a");
-  EXPECT_FALSE(steps.fsm().predecessors().has_waited()) << "for the next, the lock was free";
-}
-
-TEST(AcquireFsmCrowd, WatchArmed_ReportsThatItWaited) {
-  Steps steps(kNotCounting);
-  steps.start();
-  steps.created(5);
-  EXPECT_EQ(steps.watched(data_of("other")), "");
-  EXPECT_TRUE(steps.fsm().predecessors().has_waited());
-  EXPECT_EQ(steps.predecessor_released(), "grant @a");
-}
-
-TEST(AcquireFsmCrowd, PredictionNotAllowed_Counts) {
-  for (const AcquireFsm::Policy& policy :
-       {AcquireFsm::Policy{.wait = false, .count_children = false},
-        AcquireFsm::Policy{.always_list = true, .count_children = false},
-        AcquireFsm::Policy{.rule = QueueRule::writer(), .count_children = false}}) {
-    Steps steps(policy);
-    steps.start();
-    EXPECT_TRUE(steps.fsm().is_counting_children());
-    EXPECT_EQ(steps.created(5), "");
+TEST(AcquireFsm, OtherPermitCountAhead_FailsAsMismatched) {
+  struct Case {
+    bool is_shared;
+    std::string ahead;
+    std::string text;
+  };
+  for (const auto& [is_shared, ahead, text] :
+       {Case{false, "permits-1-of-3-0000000002", "3 permits, this contender to 4 permits"},
+        Case{false, "permits-1-0000000002", "the shared permit count, this contender to 4 permits"},
+        Case{true, "permits-1-of-3-0000000002",
+             "3 permits, this contender to the shared permit count"}}) {
+    const QueueRule rule = QueueRule::permits(2, 4, is_shared);
+    const std::string name = ZnodeName::make(rule.prefix(), {5}).text;
+    Steps steps = listing_as(name, {.rule = rule});
+    EXPECT_EQ(steps.listed({ahead, name}, {.session = kSessionA, .data = "4"}),
+              "remove_node " + name + " @a, " +
+                  failure(Errc::settings_mismatch,
+                          "a contender ahead is set to " + text + "; use equal settings"));
   }
-}
-
-// ---- a contender whose caller wants its position -----------------------------------------------
-
-TEST(AcquireFsmPosition, ListsPolicy_ListsForThePosition) {
-  Steps steps({.always_list = true});
-  steps.start();
-  steps.created(5);
-  EXPECT_EQ(steps.counted(3), "list @a");
-  EXPECT_EQ(steps.listed({node(3), node(2), node(5), node(6), "other"}),
-            "watch " + node(3) + " @a");
-  EXPECT_EQ(steps.state(), State::arming);
-  EXPECT_EQ(steps.fsm().predecessors().position(), 2U);
-  steps.watched(data_of("other"));
-  EXPECT_EQ(steps.predecessor_deleted(), "list @a");
-  steps.listed({node(2), node(5)});
-  EXPECT_EQ(steps.fsm().predecessors().position(), 1U);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Walk::Wish Walk::wish(int which) {
   }
 }
 
-Walk::Walk(std::uint64_t seed, const Wish& wish)
+Walk::Walk(std::uint64_t seed, const Wish& wish, Counts& counts)
     : random_(seed),
       policy_{.rule = wish.rule,
               .gate = wish.gate,
@@ -35,7 +35,8 @@ Walk::Walk(std::uint64_t seed, const Wish& wish)
               .lock_delay = std::chrono::seconds(one_in(2) ? 3 : 0)},
       fsm_("id", 1, policy_),
       parent_(!one_in(8)),
-      all_permits_(wish.rule.total) {
+      all_permits_(wish.rule.total),
+      counts_(counts) {
   if (shares_count() && (!parent_ || one_in(3))) all_permits_.reset();
   // Start some walks near the end of the counter.
   next_sequence_ = one_in(8) ? kFirstUnusableSequence.value - below(4) : below(3);
@@ -61,6 +62,9 @@ void Walk::run(int steps) {
   for (int i = 0; i < 1000 && !over_ && !granted() && wrong_.empty(); ++i) step();
   if (!over_ && !granted()) blame("it has come to no end");
   if (!outstanding_.empty() && granted()) blame("a request is left");
+  counts_.granted += granted() ? 1 : 0;
+  counts_.gave_up += gave_up_ ? 1 : 0;
+  counts_.created_again += creates_ > 1 ? 1 : 0;
   late_events();
 }
 
@@ -344,46 +348,27 @@ TEST(AcquireFsm, RandomWalk_KeepsTheInvariants) {
   for (int which = 0; which < Walk::kWishes; ++which) {
     const auto [rule, gate] = Walk::wish(which);
     std::set<std::string> unknown_transitions;
-    int granted = 0;
-    int gave_up = 0;
-    int adopted = 0;
-    int created_again = 0;
-    int seeds = 0;
-    int marks = 0;
-    int moves = 0;
-    int delays = 0;
-    int taken_names = 0;
-    std::size_t most_watches = 0;
+    Walk::Counts counts;
     for (std::uint64_t seed = 0; seed < 30'000; ++seed) {
-      Walk walk(seed, {rule, gate});
+      Walk walk(seed, {rule, gate}, counts);
       walk.run(80);
       ASSERT_EQ(walk.wrong(), "") << "wish " << which << ", seed " << seed;
       add_unknown(walk, unknown_transitions);
-      granted += walk.granted() ? 1 : 0;
-      gave_up += walk.gave_up() ? 1 : 0;
-      adopted += walk.adopted();
-      seeds += walk.seeds();
-      marks += walk.marks();
-      moves += walk.moves();
-      delays += walk.delays();
-      taken_names += walk.taken_names();
-      created_again += walk.creates() > 1 ? 1 : 0;
-      most_watches = std::max(most_watches, walk.most_watches());
     }
     EXPECT_EQ(unknown_transitions, std::set<std::string>()) << which;
     // Walks that rarely reach a result would prove nothing.
-    EXPECT_GT(granted, 3'000) << which;
-    EXPECT_GT(gave_up, 3'000) << which;
-    EXPECT_GT(adopted, 300) << which;
-    EXPECT_GT(created_again, 3'000) << which;
-    EXPECT_EQ(moves > 3'000, static_cast<bool>(gate)) << moves;
-    EXPECT_EQ(marks > 1'000, rule.access == Access::exclusive) << marks;
-    EXPECT_EQ(seeds > 3'000, rule.shares_count()) << seeds;
-    EXPECT_GT(taken_names, 300) << which;
+    EXPECT_GT(counts.granted, 3'000) << which;
+    EXPECT_GT(counts.gave_up, 3'000) << which;
+    EXPECT_GT(counts.adopted, 300) << which;
+    EXPECT_GT(counts.created_again, 3'000) << which;
+    EXPECT_EQ(counts.moves > 3'000, static_cast<bool>(gate)) << counts.moves;
+    EXPECT_EQ(counts.marks > 1'000, rule.access == Access::exclusive) << counts.marks;
+    EXPECT_EQ(counts.seeds > 3'000, rule.shares_count()) << counts.seeds;
+    EXPECT_GT(counts.taken_names, 300) << which;
     const bool permits = rule.access == Access::permits;
-    EXPECT_GT(delays, permits ? 100 : 1'000) << which;
-    EXPECT_GE(most_watches, permits ? 3U : 1U) << which;
-    EXPECT_LE(most_watches, permits ? 6U : 1U) << which;
+    EXPECT_GT(counts.delays, permits ? 100 : 1'000) << which;
+    EXPECT_GE(counts.most_watches, permits ? 3U : 1U) << which;
+    EXPECT_LE(counts.most_watches, permits ? 6U : 1U) << which;
   }
 }
 

@@ -8,7 +8,6 @@
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "zklock/core/acquire_fsm.h"
@@ -61,29 +60,13 @@ inline std::string data_of(std::string_view attempt, bool announces = true) {
 }
 
 constexpr std::string_view to_string(Kind kind) {
-  switch (kind) {
-    case Kind::create: return "create";
-    case Kind::move: return "move";
-    case Kind::create_parents: return "create_parents";
-    case Kind::check_path: return "check_path";
-    case Kind::list: return "list";
-    case Kind::create_count: return "create_count";
-    case Kind::inspect: return "inspect";
-    case Kind::watch: return "watch";
-    case Kind::unwatch: return "unwatch";
-    case Kind::check_own: return "check_own";
-    case Kind::remove_path: return "remove_path";
-    case Kind::remove_node: return "remove_node";
-    case Kind::mark: return "mark";
-    case Kind::clear: return "clear";
-    case Kind::delay: return "delay";
-    case Kind::pause: return "pause";
-    case Kind::drop_unsent: return "drop_unsent";
-    case Kind::remove_late_create: return "remove_late_create";
-    case Kind::grant: return "grant";
-    case Kind::fail: return "fail";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {
+      "create",  "move",  "create_parents", "check_path", "list",        "create_count",
+      "inspect", "watch", "unwatch",        "check_own",  "remove_path", "remove_node",
+      "mark",    "clear", "delay",          "pause",      "drop_unsent", "remove_late_create",
+      "grant",   "fail"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Kind::fail) + 1);
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 /// Returns for example "remove_node lock-0000000005 @a, create id1.2": kind, text, session. Adds
@@ -110,28 +93,6 @@ inline std::string failure(Errc error, std::string_view cause = {}) {
   return text;
 }
 
-/// Returns the failure of a contender whose znode was deleted.
-inline std::string node_deleted(const std::string& name) {
-  return failure(Errc::node_deleted,
-                 "another client deleted the waiting znode " + name + "; acquire again");
-}
-
-/// Returns the failure of a path that cannot be recreated because it has the child.
-inline std::string exhausted(const std::string& child) {
-  return failure(Errc::sequence_exhausted,
-                 "the sequence counter of the path is exhausted, and the path cannot be recreated "
-                 "while it has the child \"" +
-                     child + "\"; delete that child");
-}
-
-/// Returns the failure of a contender whose next name another program's znode has.
-inline std::string taken(const std::string& name) {
-  return failure(Errc::node_exists,
-                 "another program made the znode " + name +
-                     " with the next sequence number of the path; delete that znode, or create and "
-                     "delete another child of the path");
-}
-
 /// An acquire machine, with short names for its replies. Unless an argument says otherwise, replies
 /// are of session a and have no detail. Every call returns the effects as text of describe(). Watch
 /// replies and events concern the znode that the machine watched last.
@@ -143,25 +104,17 @@ class Steps {
   State state() const { return fsm_.state(); }
 
   std::string start(bool counter_ended = false) { return describe(fsm_.start(counter_ended)); }
-  std::string created(Status status, SessionId session = kSessionA, std::string_view detail = {}) {
-    return describe(fsm_.on_created({status, session, "", {}, detail}, true));
+  /// The reply to a create or a move.
+  std::string created(Status status, std::string_view detail = {}) {
+    return describe(fsm_.on_created({status, kSessionA, "", {}, detail}, true));
   }
-  std::string created(int sequence, SessionId session = kSessionA) {
-    return created_as(node(sequence), session);
+  std::string created(int sequence) { return created_as(node(sequence)); }
+  std::string created_as(std::string_view name) {
+    return note(fsm_.on_created({Status::ok, kSessionA, name, {kTokenOfCreate}, ""}, true));
   }
-  std::string created_first(int sequence, bool lease_valid = true) {
-    const std::string name = node(sequence);
+  std::string moved(int sequence) {
     return note(
-        fsm_.on_created({Status::ok, kSessionA, name, {kTokenOfCreate}, "", true}, lease_valid));
-  }
-  std::string created_as(std::string_view name, SessionId session = kSessionA) {
-    return note(fsm_.on_created({Status::ok, session, name, {kTokenOfCreate}, ""}, true));
-  }
-  std::string moved(Status status, SessionId session = kSessionA, std::string_view detail = {}) {
-    return describe(fsm_.on_created({status, session, "", {}, detail}, false));
-  }
-  std::string moved(int sequence, SessionId session = kSessionA) {
-    return note(fsm_.on_created({Status::ok, session, node(sequence), {kTokenOfMove}, ""}, false));
+        fsm_.on_created({Status::ok, kSessionA, node(sequence), {kTokenOfMove}, ""}, false));
   }
   std::string counted(int children, bool lease_valid = true, SessionId session = kSessionA) {
     return note(fsm_.on_counted({Status::ok, session, fsm_.node().token(), children}, lease_valid));
@@ -172,8 +125,8 @@ class Steps {
   std::string done(Status status, bool lease_valid = true, std::string_view detail = {}) {
     return describe(fsm_.on_done({status, detail}, lease_valid));
   }
-  std::string listed(const Children& children, bool lease_valid = true) {
-    return note(fsm_.on_listed({Status::ok, {}, children, ""}, lease_valid));
+  std::string listed(const Children& children) {
+    return note(fsm_.on_listed({Status::ok, {}, children, ""}, true));
   }
   /// For the state draining. The counter of the path is at `next`.
   std::string drained(const Children& children, Sequence next = kFirstUnusableSequence) {
@@ -183,9 +136,8 @@ class Steps {
     return describe(fsm_.on_listed({status, {}, {}, detail}, true));
   }
   /// Passes the number of permits with the list.
-  std::string listed(const Children& children, const PermitsAnswer& count,
-                     bool lease_valid = true) {
-    return note(fsm_.on_listed({Status::ok, {}, children, "", count}, lease_valid));
+  std::string listed(const Children& children, const PermitsAnswer& count) {
+    return note(fsm_.on_listed({Status::ok, {}, children, "", count}, true));
   }
   std::string watched_count(std::string_view data) {
     return note(fsm_.on_watched(kCountNode, {Status::ok, {}, data, ""}));
@@ -205,9 +157,7 @@ class Steps {
   std::string watched_as(std::string_view name, Status status) {
     return note(fsm_.on_watched(name, {status, {}, data_of("other"), ""}));
   }
-  std::string predecessor_released(bool lease_valid = true) {
-    return note(fsm_.on_predecessor_released(watched_, lease_valid));
-  }
+  std::string predecessor_released() { return changed(watched_); }
   std::string predecessor_deleted() { return note(fsm_.on_predecessor_deleted(watched_)); }
   std::string deleted(std::string_view name) { return note(fsm_.on_predecessor_deleted(name)); }
   std::string changed(std::string_view name) {
@@ -218,17 +168,15 @@ class Steps {
   }
   std::string own_node_deleted() { return describe(fsm_.on_own_node_deleted()); }
   std::string delay_over() { return note(fsm_.on_delay_over()); }
-  std::string unmark() { return fsm_.take_delay_marker(); }
   std::string resume() { return note(fsm_.on_pause_over()); }
   std::string withdraw() { return describe(fsm_.withdraw()); }
-  void withdrawn() { fsm_.on_create_withdrawn(); }
 
   /// Replies to the outstanding request of the present state. In the state enqueuing, replies to
   /// the create and to the count.
   std::string answer(Status status, std::string_view detail = {}) {
     switch (state()) {
       case State::enqueuing: {
-        const std::string at_once = created(status, kSessionA, detail);
+        const std::string at_once = created(status, detail);
         return at_once + counted(Status::ok);
       }
       case State::making_parents:
@@ -242,7 +190,7 @@ class Steps {
       case State::draining:
       case State::listing: return listed(status, detail);
       case State::inspecting: return inspected(status, detail);
-      case State::moving: return moved(status, kSessionA, detail);
+      case State::moving: return created(status, detail);
       case State::arming: return watched(status, detail);
       case State::idle:
       case State::waiting:
@@ -306,9 +254,9 @@ inline Steps steps_in(State state, AcquireFsm::Policy policy = {}) {
       break;
     case State::draining: steps.answer(Status::node_exists); break;
     case State::ended: steps.answer(Status::closed); break;
-    case State::moving: break;  // only with a gate; see acquire_fsm_priority_gate_test.cpp
-    case State::creating_count:
-      break;  // only of a semaphore; see acquire_fsm_permit_count_test.cpp
+    case State::moving:          // only with a gate
+    case State::creating_count:  // only of a semaphore
+      break;
     case State::marking:
       steps.created(5);
       steps.counted(1);
@@ -337,19 +285,6 @@ inline Steps listing_as(std::string_view name, const AcquireFsm::Policy& policy 
   return steps;
 }
 
-inline constexpr State kAllStates[] = {
-    State::idle,       State::enqueuing, State::making_parents, State::proving, State::recovering,
-    State::inspecting, State::listing,   State::arming,         State::waiting, State::confirming,
-    State::pausing,    State::granted,   State::removing_path,  State::ended,   State::marking,
-    State::delaying,   State::clearing,  State::draining};
-
-/// Returns whether the state awaits on_done().
-constexpr bool awaits_done(State state) {
-  return state == State::making_parents || state == State::proving ||
-         state == State::creating_count || state == State::confirming || state == State::marking ||
-         state == State::clearing || state == State::removing_path;
-}
-
 /// The states with an outstanding request.
 inline constexpr State kAskingStates[] = {
     State::enqueuing,     State::making_parents, State::proving,  State::recovering,
@@ -357,29 +292,13 @@ inline constexpr State kAskingStates[] = {
     State::removing_path, State::marking,        State::clearing, State::draining};
 
 constexpr std::string_view to_string(State state) {
-  switch (state) {
-    case State::idle: return "idle";
-    case State::enqueuing: return "enqueuing";
-    case State::making_parents: return "making_parents";
-    case State::proving: return "proving";
-    case State::recovering: return "recovering";
-    case State::inspecting: return "inspecting";
-    case State::moving: return "moving";
-    case State::listing: return "listing";
-    case State::creating_count: return "creating_count";
-    case State::arming: return "arming";
-    case State::waiting: return "waiting";
-    case State::confirming: return "confirming";
-    case State::pausing: return "pausing";
-    case State::marking: return "marking";
-    case State::delaying: return "delaying";
-    case State::clearing: return "clearing";
-    case State::removing_path: return "removing_path";
-    case State::draining: return "draining";
-    case State::granted: return "granted";
-    case State::ended: return "ended";
-  }
-  return "?";
+  constexpr std::string_view kNames[] = {
+      "idle",       "enqueuing",     "making_parents", "proving",        "recovering",
+      "inspecting", "listing",       "moving",         "creating_count", "arming",
+      "waiting",    "confirming",    "pausing",        "marking",        "delaying",
+      "clearing",   "removing_path", "draining",       "granted",        "ended"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(State::ended) + 1);
+  return kNames[static_cast<std::size_t>(state)];
 }
 
 }  // namespace zklock::core::acquire_test

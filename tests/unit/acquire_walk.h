@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "acquire_steps.h"
 
@@ -28,7 +27,21 @@ class Walk {
   };
   static constexpr int kWishes = 6;
   static Wish wish(int which);
-  Walk(std::uint64_t seed, const Wish& wish);
+  /// Counts the events of all walks that share it.
+  struct Counts {
+    int granted = 0;
+    int gave_up = 0;
+    int created_again = 0;
+    int adopted = 0;
+    int seeds = 0;
+    int marks = 0;
+    int moves = 0;
+    int taken_names = 0;
+    int delays = 0;
+    std::size_t most_watches = 0;
+  };
+  /// Adds to `counts`.
+  Walk(std::uint64_t seed, const Wish& wish, Counts& counts);
 
   /// Takes that many random steps. After that there are no faults, and the machine must be granted
   /// or end.
@@ -37,16 +50,6 @@ class Walk {
   const std::string& wrong() const { return wrong_; }
   /// The pairs of different states that followed each other.
   const std::set<std::pair<State, State>>& transitions() const { return transitions_; }
-  bool granted() const { return fsm_.state() == State::granted; }
-  bool gave_up() const { return gave_up_; }
-  int creates() const { return creates_; }
-  int adopted() const { return adopted_; }
-  int seeds() const { return seeds_; }
-  int marks() const { return marks_; }
-  int moves() const { return moves_; }
-  int taken_names() const { return taken_names_; }
-  int delays() const { return delays_; }
-  std::size_t most_watches() const { return most_watches_; }
 
  private:
   struct Node {
@@ -62,6 +65,7 @@ class Walk {
   /// Ordered by sequence number.
   using Nodes = std::map<int, Node>;
 
+  bool granted() const { return fsm_.state() == State::granted; }
   bool one_in(unsigned n) { return random_() % n == 0; }
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
   void blame(const std::string& what);
@@ -135,20 +139,15 @@ class Walk {
   SessionId session_{1};
   Nodes nodes_;
   std::set<int> watched_;
-  std::size_t most_watches_ = 0;
   bool watch_is_trusted_ = false;
   std::optional<int> all_permits_;  ///< none: no count is stored
   std::string count_data_;
   bool watches_count_ = false;
-  int seeds_ = 0;
   std::string last_watch_;
   /// The value is the session that created it; 0: another client's.
   std::map<std::string, SessionId> markers_;
   /// Deleted by the machine. An outstanding create of such a marker was sent before the delete.
   std::set<std::string> unmarked_;
-  int marks_ = 0;
-  int moves_ = 0;
-  int taken_names_ = 0;
   bool is_next_name_taken_ = false;  ///< at the last list
   bool has_config_ = false;          ///< a child that is never deleted
 
@@ -160,7 +159,6 @@ class Walk {
   std::optional<std::int64_t> unreported_deletion_;  ///< czxid
   bool delay_runs_ = false;
   std::set<std::string> delays_for_;  ///< markers of the current or latest delay
-  int delays_ = 0;
 
   // The actions that the machine may take.
   /// A reply since the creation of its znode says that it is first.
@@ -172,7 +170,7 @@ class Walk {
   bool over_ = false;
 
   int creates_ = 0;
-  int adopted_ = 0;
+  Counts& counts_;
   std::string wrong_;
 };
 

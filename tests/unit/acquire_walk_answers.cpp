@@ -98,7 +98,7 @@ void Walk::answer_create(Status status) {
 }
 
 void Walk::answer_move(Status status) {
-  ++moves_;
+  ++counts_.moves;
   const auto own = find_own();
   if (status == Status::ok && own == nodes_.end()) status = Status::no_node;
   const bool can_be = own != nodes_.end();
@@ -184,7 +184,7 @@ void Walk::answer_count_create(const AcquireEffect& request, Status status) {
   if (is_done && !parent_) status = status == Status::ok ? Status::no_node : status;
   if (is_done && parent_ && !all_permits_) {
     all_permits_ = initial();
-    ++seeds_;
+    ++counts_.seeds;
   }
   take(fsm_.on_done({status, ""}));
 }
@@ -197,7 +197,7 @@ void Walk::answer_mark(const AcquireEffect& request, Status status) {
       !markers_.emplace(request.text, session_).second) {
     status = status == Status::ok ? Status::node_exists : status;
   }
-  ++marks_;
+  ++counts_.marks;
   take(fsm_.on_done({status, ""}, lease_valid()));
 }
 
@@ -229,7 +229,7 @@ void Walk::answer_inspect(const AcquireEffect& request, Status status) {
     answer.token = {node.zxid};
     if (node.ours() && node.attempt == attempt_) {
       node.known = true;
-      ++adopted_;
+      ++counts_.adopted;
     }
   } else if (status != Status::no_node) {
     fate_open_ = true;

@@ -45,7 +45,7 @@ void Walk::check_grant(const AcquireEffect& effect) {
 
 void Walk::check_failure(const AcquireEffect& effect) {
   if (effect.error != Errc::node_exists) return;
-  ++taken_names_;
+  ++counts_.taken_names;
   if (!is_next_name_taken_) blame("it fails because of a name that is free");
 }
 
@@ -57,7 +57,7 @@ void Walk::check_delay() {
     if (!delays_for_.contains(marker.name)) blame("it does not wait for one");
   }
   delay_runs_ = true;
-  ++delays_;
+  ++counts_.delays;
 }
 
 void Walk::check_clear(const AcquireEffect& effect) {
@@ -94,7 +94,7 @@ void Walk::check_nodes() {
 
 // Watches exist only while the machine waits for their events, and only once for each path.
 void Walk::check_watches() {
-  most_watches_ = std::max(most_watches_, watched_.size());
+  counts_.most_watches = std::max(counts_.most_watches, watched_.size());
   const bool wants = fsm_.state() == State::arming || fsm_.state() == State::waiting;
   if ((!watched_.empty() || watches_count_) && !wants) blame("it left a watch");
   const bool all_set = fsm_.state() == State::waiting && shares_count() && calm_;
