@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -67,7 +68,11 @@ TEST(ChildNames, OneByteChanged_IsOtherOrWrittenTheSame) {
            "weight-7-0000000042",
            "weight-7-age-16-0000000042",
            "held-1700000000123-0000000042",
+           "held-0-0000000000",
+           "held-9223372036854775807-2147483647",
            "delay-2500-4294967342-0000000042",
+           "delay-1-1-0000000000",
+           "delay-86400000-9223372036854775807-2147483647",
            "proclaimed-0000000042",
        }) {
     EXPECT_NE(kind_of(name), ChildKind::other) << name;
@@ -109,6 +114,28 @@ TEST(ChildNames, MadeForANumber_IsBehindContendersOfCurator) {
       EXPECT_GT(name, "9999999999");
     }
   }
+}
+
+// ---- delay markers ------------------------------------------------------------------------------
+
+std::vector<std::string> names(const std::vector<DelayMarker>& markers) {
+  std::vector<std::string> result;
+  for (const auto& marker : markers) result.push_back(marker.name);
+  return result;
+}
+
+TEST(DelayMarker, ContenderMissing_IsAnOrphan) {
+  using Names = std::vector<std::string>;
+  const std::string of_five = DelayMarker::make(std::chrono::seconds(1), {70}, {5}).name;
+  const std::string of_six = DelayMarker::make(std::chrono::seconds(2), {71}, {6}).name;
+  EXPECT_EQ(names(orphans(Names{})), Names{});
+  EXPECT_EQ(names(orphans(Names{"lock-0000000005", "count"})), Names{});
+  EXPECT_EQ(names(orphans(Names{of_five, "lock-0000000005"})), Names{});
+  EXPECT_EQ(names(orphans(Names{"lock-0000000005", of_five, of_six})), Names{of_six});
+  EXPECT_EQ(names(orphans(Names{of_five, "lock-0000000007", of_six})), (Names{of_five, of_six}));
+  EXPECT_EQ(names(orphans(Names{of_five, "__READ__0000000005"})), Names{})
+      << "a writer that goes over to reading";
+  EXPECT_EQ(names(orphans(Names{of_five, "release-request-0000000005"})), Names{of_five});
 }
 
 // ---- the value that a leader proclaims ----------------------------------------------------------

@@ -6,19 +6,11 @@
 namespace zklock::core {
 namespace {
 
-using namespace std::chrono_literals;
-
 void grant(CohortBudget& budget, int times) {
   for (int i = 0; i < times; ++i) {
     EXPECT_TRUE(budget.has_grants_left()) << i;
     budget.on_grant();
   }
-}
-
-TEST(CohortPolicy, BatchOrIdleRetention_SharesTheNode) {
-  EXPECT_FALSE(CohortPolicy{}.shares());
-  EXPECT_TRUE(CohortPolicy{.batch = 2}.shares());
-  EXPECT_TRUE(CohortPolicy{.keep_idle_for = 1ms}.shares());
 }
 
 TEST(CohortBudget, ThreeQuartersUsed_QueryIsDue) {
@@ -59,17 +51,6 @@ TEST(CohortBudget, QueryAnswered_EarlierGrantsNoLongerCount) {
       << "another client may have waited during the two grants after the request";
 }
 
-TEST(CohortBudget, OthersWait_NoFurtherQuery) {
-  CohortBudget budget(4);
-  grant(budget, 2);
-  budget.on_count_requested();
-  budget.on_counted(false);
-  EXPECT_TRUE(budget.others_wait());
-  grant(budget, 2);
-  EXPECT_FALSE(budget.has_grants_left());
-  EXPECT_FALSE(budget.is_count_due());
-}
-
 TEST(CohortBudget, WatchSet_BudgetRestarts) {
   CohortBudget budget(4);
   grant(budget, 3);
@@ -80,24 +61,6 @@ TEST(CohortBudget, WatchSet_BudgetRestarts) {
   grant(budget, 1);
   EXPECT_FALSE(budget.has_grants_left())
       << "the reply does not subtract grants made after the watch was armed";
-}
-
-TEST(CohortBudget, BatchOfOne_NeverQueries) {
-  CohortBudget budget(1);
-  EXPECT_FALSE(budget.is_count_due());
-  grant(budget, 1);
-  EXPECT_FALSE(budget.is_count_due());
-  EXPECT_FALSE(budget.has_grants_left());
-}
-
-TEST(CohortBudget, BatchOfTwo_QueriesEachTime) {
-  CohortBudget budget(2);
-  for (int i = 0; i < 10; ++i) {
-    grant(budget, 1);
-    EXPECT_TRUE(budget.is_count_due());
-    budget.on_count_requested();
-    budget.on_counted(true);
-  }
 }
 
 }  // namespace

@@ -23,41 +23,54 @@ using Effects = CompositeEffects;
 constexpr bool kInTime = false;
 constexpr bool kLate = true;
 
-CompositeFsm all_of(std::size_t parts) {
-  return CompositeFsm({.parts = parts, .needed = parts});
-}
-CompositeFsm two_of_three() {
-  return CompositeFsm({.parts = 3, .needed = 2});
-}
+// ---- replies, losses and stops ------------------------------------------------------------------
 
-// ---- replies ------------------------------------------------------------------------------------
-
-/// The reply to the present request. A silent part replies after on_part_timed_out().
-struct Reply {
-  PartAnswer answer;
+/// The reply to the present request, or an event. A silent part replies after on_part_timed_out().
+struct Step {
+  enum class Kind { reply, silence_then_reply, lose, stop };
+  Kind kind = Kind::reply;
+  PartAnswer answer = PartAnswer::none;
   bool is_late = false;
-  bool is_silent = false;
+  std::size_t lost = 0;
 };
-constexpr Reply kGranted{PartAnswer::granted};
-constexpr Reply kGrantedLate{PartAnswer::granted, kLate};
-constexpr Reply kNone{PartAnswer::none};
-constexpr Reply kNoneLate{PartAnswer::none, kLate};
-constexpr Reply kFailed{PartAnswer::failed};
-constexpr Reply kSkipped{PartAnswer::skipped};
-constexpr Reply kUnreachable{PartAnswer::unreachable};
-constexpr Reply kUnreachableLate{PartAnswer::unreachable, kLate};
-constexpr Reply kSilent{PartAnswer::none, kInTime, true};
-constexpr Reply kSilentThenGranted{PartAnswer::granted, kInTime, true};
+constexpr Step kGranted{.answer = PartAnswer::granted};
+constexpr Step kGrantedLate{.answer = PartAnswer::granted, .is_late = true};
+constexpr Step kNone{};
+constexpr Step kNoneLate{.is_late = true};
+constexpr Step kFailed{.answer = PartAnswer::failed};
+constexpr Step kSkipped{.answer = PartAnswer::skipped};
+constexpr Step kUnreachable{.answer = PartAnswer::unreachable};
+constexpr Step kUnreachableLate{.answer = PartAnswer::unreachable, .is_late = true};
+constexpr Step kSilent{.kind = Step::Kind::silence_then_reply};
+constexpr Step kSilentThenGranted{.kind = Step::Kind::silence_then_reply,
+                                  .answer = PartAnswer::granted};
+constexpr Step kFirstLost{.kind = Step::Kind::lose, .lost = 0};
+constexpr Step kSecondLost{.kind = Step::Kind::lose, .lost = 1};
+constexpr Step kStop{.kind = Step::Kind::stop};
 
-/// The effects of the last reply.
+Effects effects_of(CompositeFsm& fsm, const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::lose: return fsm.on_part_lost(step.lost);
+    case Step::Kind::stop: return fsm.stop();
+    case Step::Kind::silence_then_reply:
+      EXPECT_EQ(fsm.on_part_timed_out(), (Effects{{Kind::cancel, fsm.requested_part()}}));
+      break;
+    case Step::Kind::reply: break;
+  }
+  return fsm.on_part_answered(step.answer, step.is_late);
+}
+
+/// The effects of the last step.
 struct Case {
   CompositeFsm::Rule rule;
-  std::vector<Reply> replies;
+  std::vector<Step> steps;
   Effects last;
 };
 
-TEST(CompositeFsm, EachReply_HasItsEffects) {
+TEST(CompositeFsm, EachStep_HasItsEffects) {
   const CompositeFsm::Rule three{.parts = 3, .needed = 3};
+  const CompositeFsm::Rule two{.parts = 2, .needed = 2};
+  const CompositeFsm::Rule fails{.parts = 3, .needed = 3, .queue_again = false};
   const CompositeFsm::Rule once{.parts = 2, .needed = 2, .wait = false};
   const CompositeFsm::Rule majority{.parts = 3, .needed = 2};
   const CompositeFsm::Rule persistent{.parts = 3, .needed = 2, .persists = true};
@@ -93,23 +106,40 @@ TEST(CompositeFsm, EachReply_HasItsEffects) {
       {persistent, {kFailed, kFailed}, {{Kind::fail}}},
       {majority_once, {kFailed, kNone}, {{Kind::end}}},
       {majority_once, {kSkipped, kSkipped}, {{Kind::fail}}},
+      // A stopped call ends, whatever the reply.
+      {two, {kGranted, kStop}, {{Kind::cancel, 1}}},
+      {two, {kGranted, kStop, kStop}, {}},
+      {two, {kGranted, kStop, kGranted}, {{Kind::release, 1}, {Kind::release, 0}, {Kind::end}}},
+      {two, {kGranted, kStop, kNone}, {{Kind::release, 0}, {Kind::end}}},
+      {two, {kGranted, kStop, kFailed}, {{Kind::release, 0}, {Kind::end}}},
+      // A loss begins a new round, or fails. Here the third part was granted before the cancel.
+      {three, {kGranted, kGranted, kSecondLost}, {{Kind::release, 1}, {Kind::cancel, 2}}},
+      {three, {kGranted, kGranted, kSecondLost, kSecondLost}, {}},
+      {three,
+       {kGranted, kGranted, kSecondLost, kGranted},
+       {{Kind::release, 2}, {Kind::release, 0}, {Kind::request, 0}}},
+      {fails,
+       {kGranted, kGranted, kSecondLost, kFailed},
+       {{Kind::release, 0}, {Kind::fail_lost, 1}}},
+      {two, {kGranted, kFirstLost, kNoneLate}, {{Kind::end}}},
+      {once, {kGranted, kFirstLost, kNone}, {{Kind::end}}},
+      {majority, {kGranted, kFirstLost}, {{Kind::release, 0}}},  // the others suffice
+      {majority, {kGranted, kFirstLost, kGranted}, {{Kind::request, 2}}},
+      {majority, {kGranted, kFirstLost, kGranted, kGranted}, {{Kind::grant}}},
+      {majority, {kSilent, kGranted, kSecondLost}, {{Kind::release, 1}, {Kind::cancel, 2}}},
+      {majority, {kSilent, kGranted, kSecondLost, kNone}, {{Kind::request, 0}}},
   };
   for (std::size_t i = 0; i < cases.size(); ++i) {
     CompositeFsm g(cases[i].rule);
     EXPECT_EQ(g.start().size(), 1U);
     Effects effects;
-    for (const Reply& reply : cases[i].replies) {
-      if (reply.is_silent) {
-        EXPECT_EQ(g.on_part_timed_out(), (Effects{{Kind::cancel, g.requested_part()}}));
-      }
-      effects = g.on_part_answered(reply.answer, reply.is_late);
-    }
+    for (const Step& step : cases[i].steps) effects = effects_of(g, step);
     EXPECT_EQ(effects, cases[i].last) << "case " << i;
   }
 }
 
 TEST(CompositeFsm, SecondRound_RequestsEveryPart) {
-  CompositeFsm g = two_of_three();
+  CompositeFsm g({.parts = 3, .needed = 2});
   g.start();
   g.on_part_answered(PartAnswer::skipped, kInTime);
   EXPECT_FALSE(g.requests_every_part());
@@ -117,85 +147,10 @@ TEST(CompositeFsm, SecondRound_RequestsEveryPart) {
   EXPECT_TRUE(g.requests_every_part());
 }
 
-// ---- stops and losses ---------------------------------------------------------------------------
-
-TEST(CompositeFsm, Stopped_EndsWhateverTheReply) {
-  for (const PartAnswer answer : {PartAnswer::granted, PartAnswer::none, PartAnswer::failed}) {
-    CompositeFsm g = all_of(2);
-    g.start();
-    g.on_part_answered(PartAnswer::granted, kInTime);
-    EXPECT_EQ(g.stop(), (Effects{{Kind::cancel, 1}}));
-    EXPECT_TRUE(g.stop().empty());
-    Effects expected{{Kind::release, 0}, {Kind::end}};
-    if (answer == PartAnswer::granted) expected.insert(expected.begin(), {Kind::release, 1});
-    EXPECT_EQ(g.on_part_answered(answer, kInTime), expected);
-    EXPECT_EQ(g.state(), CompositeState::ended);
-  }
-}
-
 TEST(CompositeFsm, StoppedBeforeTheStart_RequestsNothing) {
-  CompositeFsm g = all_of(2);
+  CompositeFsm g({.parts = 2, .needed = 2});
   EXPECT_EQ(g.stop(), (Effects{{Kind::end}}));
   EXPECT_TRUE(g.start().empty());
-}
-
-TEST(CompositeFsm, PartLost_StartsAgain) {
-  CompositeFsm g = all_of(3);
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_lost(1), (Effects{{Kind::release, 1}, {Kind::cancel, 2}}));
-  EXPECT_TRUE(g.on_part_lost(1).empty());
-  // The request to the third part was granted before it could be cancelled.
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime),
-            (Effects{{Kind::release, 2}, {Kind::release, 0}, {Kind::request, 0}}));
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
-}
-
-TEST(CompositeFsm, PartLostWithoutQueueAgain_Fails) {
-  CompositeFsm g({.parts = 3, .needed = 3, .queue_again = false});
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  g.on_part_lost(1);
-  EXPECT_EQ(g.on_part_answered(PartAnswer::failed, kInTime),
-            (Effects{{Kind::release, 0}, {Kind::fail_lost, 1}}));
-}
-
-TEST(CompositeFsm, PartLostAfterTheTimeout_Ends) {
-  CompositeFsm late = all_of(2);
-  late.start();
-  late.on_part_answered(PartAnswer::granted, kInTime);
-  late.on_part_lost(0);
-  EXPECT_EQ(late.on_part_answered(PartAnswer::none, kLate), (Effects{{Kind::end}}));
-
-  CompositeFsm once({.parts = 2, .needed = 2, .wait = false});
-  once.start();
-  once.on_part_answered(PartAnswer::granted, kInTime);
-  once.on_part_lost(0);
-  EXPECT_EQ(once.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::end}}));
-}
-
-TEST(CompositeFsm, MinorityLost_RemainingPartsSuffice) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_lost(0), (Effects{{Kind::release, 0}}));  // nothing is cancelled
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::request, 2}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::granted, kInTime), (Effects{{Kind::grant}}));
-  EXPECT_FALSE(g.holds(0));
-}
-
-TEST(CompositeFsm, LossLeavesNoMajority_StartsAgain) {
-  CompositeFsm g = two_of_three();
-  g.start();
-  g.on_part_timed_out();
-  g.on_part_answered(PartAnswer::none, kInTime);
-  g.on_part_answered(PartAnswer::granted, kInTime);
-  EXPECT_EQ(g.on_part_lost(1), (Effects{{Kind::release, 1}, {Kind::cancel, 2}}));
-  EXPECT_EQ(g.on_part_answered(PartAnswer::none, kInTime), (Effects{{Kind::request, 0}}));
 }
 
 // ---- all orders of events ----------------------------------------------------------------------

@@ -53,14 +53,6 @@ TEST(Deadline, Duration_CountsFromTheStart) {
   EXPECT_EQ(Deadline::after(kStart, boost::chrono::milliseconds(7)).at(), kStart + 7ms);
 }
 
-TEST(Deadline, ManyYears_ExactToTheNanosecond) {
-  for (const auto d : {1ns, 999'999'999ns, std::chrono::nanoseconds(24h * 365 * 100) + 1ns}) {
-    const auto error = Deadline::after(kStart, d).at() - (kStart + d);
-    EXPECT_LE(error, 1ns) << d.count();
-    EXPECT_GE(error, -1ns) << d.count();
-  }
-}
-
 TEST(Deadline, ZeroOrNegative_HasPassed) {
   EXPECT_EQ(Deadline::after(kStart, 0s), Deadline::passed());
   EXPECT_EQ(Deadline::after(kStart, -1ns), Deadline::passed());
@@ -118,11 +110,6 @@ TEST(Deadline, ForeignTimePoint_ConvertedByDistanceFromNow) {
       tolerance);
 }
 
-TEST(Deadline, OwnTimePoint_IsTakenUnchanged) {
-  EXPECT_EQ(Deadline(kStart).at(), kStart);
-  EXPECT_TRUE(Deadline(Point::max()).is_never());
-}
-
 TEST(Deadline, ForeignExtremes_PassedOrFarAway) {
   EXPECT_EQ(Deadline(std::chrono::system_clock::time_point::min()), Deadline::passed());
   EXPECT_EQ(Deadline(std::chrono::steady_clock::time_point::min()), Deadline::passed());
@@ -139,12 +126,6 @@ TEST(Deadline, AtItsTime_HasPassedAndNotBefore) {
   EXPECT_TRUE(deadline.has_passed(kStart));
   EXPECT_TRUE(deadline.has_passed(kStart + 1ns));
   EXPECT_FALSE(Deadline::never().has_passed(Point::max() - 1ns));
-}
-
-TEST(Deadline, Comparison_OrdersByTime) {
-  EXPECT_LT(Deadline(kStart), Deadline(kStart + 1ns));
-  EXPECT_LT(Deadline(kStart), Deadline::never());
-  EXPECT_GT(Deadline(kStart), Deadline::passed());
 }
 
 }  // namespace

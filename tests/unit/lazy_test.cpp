@@ -67,13 +67,6 @@ TEST(Lazy, Copy_IsIndependent) {
   EXPECT_FALSE(LazySettings(nothing)) << "a copy of nothing is nothing";
 }
 
-TEST(Lazy, SelfAssignment_KeepsTheValue) {
-  LazySettings settings(Settings{.tries = 1});
-  const LazySettings& same = settings;
-  settings = same;
-  EXPECT_EQ(settings->tries, 1);
-}
-
 TEST(Lazy, MovedFrom_IsTheDefault) {
   LazySettings settings(Settings{.tries = 1});
   const auto* const object = &*settings;
@@ -82,13 +75,6 @@ TEST(Lazy, MovedFrom_IsTheDefault) {
   EXPECT_FALSE(settings);  // NOLINT(bugprone-use-after-move): that is the promise
   EXPECT_EQ(*settings, Settings{});
   static_assert(std::is_nothrow_move_constructible_v<LazySettings>);
-}
-
-TEST(Lazy, Reset_IsTheDefault) {
-  LazySettings settings(Settings{.tries = 1});
-  settings.reset();
-  EXPECT_FALSE(settings);
-  EXPECT_EQ(settings->tries, 3);
 }
 
 TEST(Lazy, Comparison_IsByValue) {

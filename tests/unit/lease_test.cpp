@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <random>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -62,69 +58,10 @@ TEST(Lease, ExtendedAfterTheEndUnqueried_IsValid) {
   EXPECT_TRUE(lease.check(kEnd));
 }
 
-TEST(Lease, LapsedOnRequest_StaysLapsed) {
-  Lease lease(kSession, kEnd);
-  lease.lapse();
-  EXPECT_FALSE(lease.check(Instant{}));
-  EXPECT_FALSE(lease.extend(kEnd + seconds(1)));
-  EXPECT_EQ(lease.valid_until(), Instant::min());
-  lease.lapse();
-  EXPECT_FALSE(lease.check(Instant{}));
-}
-
 TEST(Lease, StartedTooLate_WasNeverValid) {
   Lease lease(kSession, Instant::min());
   EXPECT_FALSE(lease.check(Instant::min()));
   EXPECT_FALSE(lease.extend(kEnd));
-}
-
-/// The results of the threads of a race, in the order of one clock.
-struct Race {
-  Lease lease{kSession, Instant(nanoseconds(1000))};
-  std::atomic<std::int64_t> now{0};
-  /// Set when a thread saw the term expired. A thread that sees it valid afterwards got a wrong
-  /// result.
-  std::atomic<bool> seen_lapsed{false};
-  std::atomic<int> lies{0};
-
-  void query() {
-    const bool lapsed_before = seen_lapsed.load();
-    const bool valid = lease.check(Instant(nanoseconds(now.load())));
-    if (valid && lapsed_before) ++lies;
-    if (!valid) seen_lapsed.store(true);
-  }
-  void extend(std::int64_t by) {
-    const bool lapsed_before = seen_lapsed.load();
-    const std::int64_t until = now.load() + by;
-    if (lease.extend(Instant(nanoseconds(until))) && lapsed_before) ++lies;
-  }
-};
-
-void run_race(std::uint32_t seed, bool with_order_to_lapse) {
-  Race race;
-  constexpr int kThreads = 4;
-  std::barrier begin(kThreads);
-  const auto body = [&](std::uint32_t which) {
-    std::mt19937 random(seed * kThreads + which);
-    begin.arrive_and_wait();
-    for (int i = 0; i < 400; ++i) {
-      race.now.fetch_add(static_cast<std::int64_t>(random() % 8));
-      switch (random() % 4) {
-        case 0: race.extend(static_cast<std::int64_t>(random() % 1000)); break;
-        case 1:
-          if (with_order_to_lapse && which == 0 && i > 200) race.lease.lapse();
-          break;
-        default: race.query(); break;
-      }
-    }
-  };
-  std::vector<std::jthread> running;
-  for (std::uint32_t which = 0; which < kThreads; ++which) running.emplace_back(body, which);
-  running.clear();
-  EXPECT_EQ(race.lies.load(), 0) << "seed " << seed;
-  if (with_order_to_lapse) {
-    EXPECT_FALSE(race.lease.check(Instant{})) << "seed " << seed;
-  }
 }
 
 /// One thread extends each of many terms until another thread ends it with `end_it`, so that they
@@ -161,12 +98,48 @@ TEST(Lease, ExtendedTooLate_StaysLapsed) {
   EXPECT_EQ(revived([](Lease& lease) { lease.check(kEnd + seconds(1)); }), 0);
 }
 
-TEST(Lease, LapseSeenByAThread_NoThreadSeesItValid) {
-  for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, false);
+// ---- what ValidityPeriod adds ---------------------------------------------------------------------
+
+TEST(ValidityPeriod, RenewedInTime_LastsUntilTheNewEnd) {
+  ValidityPeriod lease(kEnd);
+  EXPECT_TRUE(lease.renew(kEnd - kMoment, kEnd + seconds(5)));
+  EXPECT_TRUE(lease.check(kEnd + seconds(5) - kMoment));
+  EXPECT_FALSE(lease.check(kEnd + seconds(5)));
 }
 
-TEST(Lease, LapsedConcurrently_CannotBeExtended) {
-  for (std::uint32_t seed = 0; seed < 300; ++seed) run_race(seed, true);
+TEST(ValidityPeriod, RenewedWithAnEarlierEnd_IsShortened) {
+  ValidityPeriod lease(kEnd);
+  EXPECT_TRUE(lease.renew(Instant{}, kEnd - seconds(50)));
+  EXPECT_EQ(lease.valid_until(), kEnd - seconds(50));
+  EXPECT_FALSE(lease.check(kEnd - seconds(50)));
+}
+
+TEST(ValidityPeriod, Limit_OnlyShortens) {
+  ValidityPeriod lease(kEnd);
+  EXPECT_FALSE(lease.limit(kEnd));
+  EXPECT_FALSE(lease.limit(kEnd + kMoment));
+  EXPECT_EQ(lease.valid_until(), kEnd);
+  EXPECT_TRUE(lease.limit(kEnd - seconds(1)));
+  EXPECT_FALSE(lease.check(kEnd - seconds(1)));
+  EXPECT_FALSE(lease.limit(kEnd - seconds(2)));
+  EXPECT_EQ(lease.valid_until(), Instant::min());
+}
+
+TEST(ValidityPeriod, RenewedTooLate_HasLapsed) {
+  for (const Duration late : {Duration{}, kMoment}) {
+    ValidityPeriod lease(kEnd);
+    EXPECT_FALSE(lease.renew(kEnd + late, kEnd + seconds(5)));
+    EXPECT_EQ(lease.valid_until(), Instant::min());
+    EXPECT_FALSE(lease.renew(Instant{}, kEnd));
+    EXPECT_FALSE(lease.check(Instant{}));
+  }
+}
+
+TEST(ValidityPeriod, NoEnd_IsAlwaysValid) {
+  ValidityPeriod lease(Instant::max());
+  EXPECT_TRUE(lease.check(Instant::max() - kMoment));
+  EXPECT_TRUE(lease.renew(kEnd, kEnd + kMoment));
+  EXPECT_FALSE(lease.check(kEnd + kMoment));
 }
 
 }  // namespace

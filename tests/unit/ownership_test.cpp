@@ -27,19 +27,9 @@ Ownership in(State state) {
 }
 
 constexpr State kAllStates[] = {State::waiting, State::held, State::lost, State::over};
-constexpr CountKind kAllKinds[] = {CountKind::lock, CountKind::hold};
-
-constexpr CountKind other(CountKind kind) {
-  return kind == CountKind::lock ? CountKind::hold : CountKind::lock;
-}
-
-TEST(Ownership, Helper_ReachesEveryState) {
-  for (const State state : kAllStates) {
-    const Ownership ownership = in(state);
-    EXPECT_EQ(ownership.state(), state);
-    EXPECT_EQ(ownership.count(), state == State::held || state == State::lost ? 2 : 0);
-  }
-}
+constexpr CountKind kAllKinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,
+                                   CountKind::shared_hold};
+static_assert(std::size(kAllKinds) == kCountKinds);
 
 TEST(Ownership, Lost_OnlyHeldBecomesLostOnce) {
   for (const State state : {State::held, State::lost, State::over}) {
@@ -65,11 +55,11 @@ TEST(Ownership, CountAdded_OnlyIfHeld) {
     for (const CountKind kind : kAllKinds) {
       Ownership ownership = in(state);
       const int of_kind = ownership.count(kind);
-      const int of_other = ownership.count(other(kind));
+      const int all = ownership.count();
       const int added = state == State::held ? 1 : 0;
       EXPECT_EQ(ownership.add(kind), added == 1);
       EXPECT_EQ(ownership.count(kind), of_kind + added);
-      EXPECT_EQ(ownership.count(other(kind)), of_other);
+      EXPECT_EQ(ownership.count(), all + added);
       EXPECT_EQ(ownership.state(), state);
     }
   }
@@ -77,73 +67,28 @@ TEST(Ownership, CountAdded_OnlyIfHeld) {
 
 TEST(Ownership, CountsDropped_LastEndsTheOwnership) {
   for (const State state : {State::held, State::lost}) {
-    for (const CountKind kind : kAllKinds) {
-      Ownership ownership = in(state);
-      EXPECT_EQ(ownership.drop(kind), Dropped::retained);
-      EXPECT_EQ(ownership.state(), state);
-      EXPECT_EQ(ownership.count(kind), 0);
-      EXPECT_EQ(ownership.count(), 1);
-      EXPECT_EQ(ownership.drop(kind), Dropped::refused) << "the other kind's count is not its own";
-      EXPECT_EQ(ownership.state(), state);
-      EXPECT_EQ(ownership.count(), 1);
-      EXPECT_EQ(ownership.drop(other(kind)), Dropped::last);
-      EXPECT_EQ(ownership.state(), State::over);
-      EXPECT_EQ(ownership.count(), 0);
-    }
-  }
-}
-
-TEST(Ownership, DropWithoutACount_IsRefused) {
-  for (const State state : {State::waiting, State::over}) {
-    for (const CountKind kind : kAllKinds) {
-      Ownership ownership = in(state);
-      EXPECT_EQ(ownership.drop(kind), Dropped::refused);
-      EXPECT_EQ(ownership.state(), state);
-      EXPECT_EQ(ownership.count(), 0);
-    }
-  }
-  // Granted, but no caller has a count yet.
-  Ownership ownership;
-  ownership.on_granted();
-  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::refused);
-  EXPECT_EQ(ownership.state(), State::held);
-}
-
-// ---- writing and reading -----------------------------------------------------------------------
-
-TEST(Ownership, EveryKind_IsCountedSeparately) {
-  constexpr CountKind kKinds[] = {CountKind::lock, CountKind::hold, CountKind::shared_lock,
-                                  CountKind::shared_hold};
-  static_assert(std::size(kKinds) == kCountKinds);
-  for (const CountKind kind : kKinds) {
-    Ownership ownership;
-    ownership.on_granted();
-    EXPECT_TRUE(ownership.add(kind));
-    EXPECT_EQ(ownership.exclusive_count(), is_shared(kind) ? 0 : 1);
-    for (const CountKind another : kKinds) {
-      EXPECT_EQ(ownership.count(another), another == kind ? 1 : 0);
-      if (another != kind) {
-        EXPECT_EQ(ownership.drop(another), Dropped::refused);
+    for (const CountKind first : kAllKinds) {
+      for (const CountKind second : kAllKinds) {
+        if (first == second) continue;
+        Ownership ownership;
+        EXPECT_EQ(ownership.drop(first), Dropped::refused) << "it waits";
+        ownership.on_granted();
+        EXPECT_EQ(ownership.drop(first), Dropped::refused) << "no caller has a count yet";
+        ownership.add(first);
+        ownership.add(second);
+        if (state == State::lost) ownership.lose();
+        EXPECT_EQ(ownership.exclusive_count(),
+                  (is_shared(first) ? 0 : 1) + (is_shared(second) ? 0 : 1));
+        EXPECT_EQ(ownership.drop(first), Dropped::retained);
+        EXPECT_EQ(ownership.drop(first), Dropped::refused) << "the other kind's is not its own";
+        EXPECT_EQ(ownership.state(), state);
+        EXPECT_EQ(ownership.count(), 1);
+        EXPECT_EQ(ownership.drop(second), Dropped::last);
+        EXPECT_EQ(ownership.state(), State::over);
+        EXPECT_EQ(ownership.drop(second), Dropped::refused);
       }
     }
-    EXPECT_EQ(ownership.state(), State::held);
-    EXPECT_EQ(ownership.drop(kind), Dropped::last);
   }
-}
-
-TEST(Ownership, Downgraded_SharedCountsRemain) {
-  Ownership ownership;
-  ownership.on_granted();
-  ownership.add(CountKind::lock);
-  ownership.add(CountKind::shared_hold);
-  ownership.add(CountKind::shared_lock);
-  EXPECT_EQ(ownership.exclusive_count(), 1);
-  EXPECT_EQ(ownership.drop(CountKind::lock), Dropped::retained);
-  EXPECT_EQ(ownership.exclusive_count(), 0);
-  EXPECT_EQ(ownership.count(), 2);
-  EXPECT_EQ(ownership.drop(CountKind::shared_hold), Dropped::retained);
-  EXPECT_EQ(ownership.drop(CountKind::shared_lock), Dropped::last);
-  EXPECT_EQ(ownership.state(), State::over);
 }
 
 }  // namespace

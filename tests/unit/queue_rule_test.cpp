@@ -32,11 +32,10 @@ const Named kNamedRules[] = {{QueueRule::mutex(), "lock-"},
 
 // Other versions and other libraries use these names.
 TEST(QueueRule, EveryRule_HasItsNamePrefix) {
-  for (const Named& each : kNamedRules) EXPECT_EQ(each.rule.prefix(), each.prefix);
-}
-
-TEST(QueueRule, NameOfEveryRule_IsParsedBack) {
   for (const Named& each : kNamedRules) {
+    EXPECT_EQ(each.rule.prefix(), each.prefix);
+    EXPECT_EQ(each.rule.is_mutex(), each.prefix == "lock-") << each.prefix;
+    EXPECT_EQ(each.rule.is_writer(), each.prefix == "__WRIT__") << each.prefix;
     const std::string name = numbered(each.rule.prefix(), 42);
     const auto read = parse_znode_name(name);
     ASSERT_TRUE(read) << name;
@@ -49,21 +48,6 @@ TEST(QueueRule, NameOfEveryRule_IsParsedBack) {
     EXPECT_EQ(read->ageing, each.rule.ageing) << name;
     EXPECT_TRUE(read->is_of_zklock()) << name;
   }
-}
-
-TEST(QueueRule, EveryRule_IsMutexOrWriterByItsPrefix) {
-  for (const Named& each : kNamedRules) {
-    EXPECT_EQ(each.rule.is_mutex(), each.prefix == "lock-") << each.prefix;
-    EXPECT_EQ(each.rule.is_writer(), each.prefix == "__WRIT__") << each.prefix;
-  }
-}
-
-TEST(QueueRule, NotInTheList_NeitherGrantedNorMismatched) {
-  const Children children{numbered("permits-1-of-4-", 1)};
-  const Decision vanished =
-      decide(children, numbered("permits-1-of-3-", 2), QueueRule::permits(1, 3, false));
-  EXPECT_EQ(vanished.verdict, Verdict::vanished);
-  EXPECT_EQ(decide({}, numbered("__READ__", 2), QueueRule::reader()).verdict, Verdict::vanished);
 }
 
 TEST(QueueRule, EqualPredecessors_NearestAreWatched) {

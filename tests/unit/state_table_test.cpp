@@ -3,6 +3,7 @@
 // machines make. acquire_fsm_table_test.cpp does this for the acquire machine.
 #include "state_table.h"
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -21,28 +22,14 @@ using state_table::Transitions;
 using state_table::with_effects;
 
 std::string name_of(const ElectionFsm& fsm) {
-  switch (fsm.state()) {
-    case CandidateState::idle: return "idle";
-    case CandidateState::contending: return "contending";
-    case CandidateState::backing_off: return "backing_off";
-    case CandidateState::leading: return "leading";
-    case CandidateState::ending: return "ending";
-    case CandidateState::closing: return "closing";
-    case CandidateState::failed: return "failed";
-    case CandidateState::closed: return "closed";
-  }
-  return {};
+  constexpr const char* kNames[] = {"idle",   "contending", "backing_off", "leading",
+                                    "ending", "closing",    "failed",      "closed"};
+  return kNames[static_cast<std::size_t>(fsm.state())];
 }
 
 std::string name_of(const CompositeFsm& fsm) {
-  switch (fsm.state()) {
-    case CompositeState::idle: return "idle";
-    case CompositeState::requesting: return "requesting";
-    case CompositeState::cancelling: return "cancelling";
-    case CompositeState::granted: return "granted";
-    case CompositeState::ended: return "ended";
-  }
-  return {};
+  constexpr const char* kNames[] = {"idle", "requesting", "cancelling", "granted", "ended"};
+  return kNames[static_cast<std::size_t>(fsm.state())];
 }
 
 template <class Machine>
@@ -70,18 +57,12 @@ void explore(const Machine& machine, const std::vector<Input<Machine>>& inputs, 
 }
 
 std::string text_of(const ElectionEffects& effects) {
+  constexpr const char* kNames[] = {"contend", "cancel",  "pause",       "begin",
+                                    "stop",    "release", "release_late"};
   std::string text;
   for (const ElectionEffect effect : effects) {
     if (!text.empty()) text += ", ";
-    switch (effect) {
-      case ElectionEffect::contend: text += "contend"; break;
-      case ElectionEffect::cancel: text += "cancel"; break;
-      case ElectionEffect::pause: text += "pause"; break;
-      case ElectionEffect::begin: text += "begin"; break;
-      case ElectionEffect::stop: text += "stop"; break;
-      case ElectionEffect::release: text += "release"; break;
-      case ElectionEffect::release_late: text += "release_late"; break;
-    }
+    text += kNames[static_cast<std::size_t>(effect)];
   }
   return text;
 }

@@ -85,21 +85,6 @@ void check(const Edges& edges) {
   }
 }
 
-// The bits of a number say which of the twelve edges exist. Chance decides which are certain.
-TEST(WaitCycles, AllGraphsOfFourOwners_EqualDistances) {
-  std::mt19937 random(7);
-  for (unsigned graph = 0; graph < 1U << 12U; ++graph) {
-    Edges edges;
-    for (unsigned bit = 0; bit < 12; ++bit) {
-      const unsigned from = bit / 3;
-      const unsigned to = (from + 1 + bit % 3) % 4;
-      if (((graph >> bit) & 1U) != 0) edges.push_back({from, to, random() % 3 > 0});
-    }
-    check(edges);
-    if (HasFatalFailure() || HasNonfatalFailure()) FAIL() << "graph " << graph;
-  }
-}
-
 TEST(WaitCycles, RandomGraphs_EqualDistances) {
   std::mt19937 random(11);
   for (int graph = 0; graph < 10'000; ++graph) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <random>
 #include <string>
 #include <string_view>
@@ -31,22 +30,6 @@ ZnodeData full() {
   data.token = 4294967297;
   data.since_ms = 1700000000123;
   return data;
-}
-
-void expect_equal(const ZnodeData& a, const ZnodeData& b) {
-  EXPECT_EQ(a.attempt, b.attempt);
-  EXPECT_EQ(a.owner, b.owner);
-  EXPECT_EQ(a.host, b.host);
-  EXPECT_EQ(a.thread, b.thread);
-  EXPECT_EQ(a.application, b.application);
-  EXPECT_EQ(a.label, b.label);
-  EXPECT_EQ(a.note, b.note);
-  EXPECT_EQ(a.pid, b.pid);
-  EXPECT_EQ(a.announces, b.announces);
-  EXPECT_EQ(a.bound, b.bound);
-  EXPECT_EQ(a.is_candidate, b.is_candidate);
-  EXPECT_EQ(a.token, b.token);
-  EXPECT_EQ(a.since_ms, b.since_ms);
 }
 
 TEST(ZnodeData, Encoded_IsReadableText) {
@@ -96,43 +79,6 @@ TEST(ZnodeData, MalformedValue_IsTheDefault) {
   }
 }
 
-TEST(ZnodeData, ValueWithNewline_CannotForgeLines) {
-  for (const auto member : {&ZnodeData::application, &ZnodeData::label, &ZnodeData::note}) {
-    ZnodeData data;
-    data.*member = "a\nannounces=1\nowner=root";
-    const auto read = ZnodeData::parse(data.encode());
-    EXPECT_FALSE(read->announces);
-    EXPECT_EQ(read->owner, "");
-    EXPECT_EQ((*read).*member, "a?announces=1?owner=root");
-  }
-}
-
-TEST(ZnodeData, LongNote_IsCutAtACharacter) {
-  const std::string note = std::string(198, 'n') + "\u20ac and more";
-  ZnodeData data;
-  data.note = note;
-  data.label = note;
-  const auto read = ZnodeData::parse(data.encode());
-  EXPECT_EQ(read->note, std::string(198, 'n')) << "the euro sign has three bytes";
-  EXPECT_EQ(read->label, std::string(64, 'n'));
-  const auto foreign = ZnodeData::parse("zklock 1\nnote=" + note + "\nlabel=" + note + "\n");
-  EXPECT_EQ(foreign->note, read->note);
-  EXPECT_EQ(foreign->label, read->label);
-}
-
-// A string that has grown has much room left. lock() must not allocate twice for its text.
-TEST(ZnodeData, UsualText_FitsTheFirstAllocation) {
-  ZnodeData data = full();
-  data.pid = 4194304;  // the highest of Linux
-  data.token = data.since_ms = 0;
-  const std::string text = data.encode();
-  EXPECT_LT(text.capacity(), text.size() + 32);
-  data.note.clear();
-  data.label.clear();
-  const std::string without = data.encode();
-  EXPECT_LT(without.capacity(), without.size() + 32);
-}
-
 TEST(ZnodeData, LongValues_AreCappedOnBothSides) {
   ZnodeData data;
   const std::string long_text(100'000, 'x');
@@ -168,13 +114,8 @@ TEST(ZnodeData, RandomBytes_AreReadBackPrintable) {
     data.is_candidate = random() % 2 == 0;
     const auto read = ZnodeData::parse(data.encode());
     ASSERT_TRUE(read);
-    ZnodeData wanted = data;
-    for (auto* member : {&wanted.attempt, &wanted.owner, &wanted.host, &wanted.thread,
-                         &wanted.application, &wanted.label}) {
-      *member = printable(*member, 64);
-    }
-    wanted.note = printable(wanted.note, 200);
-    expect_equal(*read, wanted);
+    EXPECT_EQ(read->note, printable(data.note, 200));
+    EXPECT_EQ(read->label, printable(data.label, 64));
     EXPECT_EQ(read->encode(), data.encode()) << "seed " << seed;
   }
 }

@@ -89,14 +89,6 @@ TEST(ZnodeName, NearMissOfARow_IsNoContender) {
   }
 }
 
-TEST(ZnodeName, Made_IsFormattedAsByZooKeeper) {
-  EXPECT_EQ(ZnodeName::make(kLockPrefix, {0}).text, "lock-0000000000");
-  EXPECT_EQ(ZnodeName::make(kLockPrefix, {42}).text, "lock-0000000042");
-  EXPECT_EQ(ZnodeName::make(kLockPrefix, {2147483647}).text, "lock-2147483647");
-  EXPECT_EQ(ZnodeName::make(kLockPrefix, {std::numeric_limits<std::int32_t>::min()}).text,
-            "lock--2147483648");
-}
-
 TEST(ZnodeName, WriterDowngraded_KeepsItsSequence) {
   const auto as_reader = [](const std::string& name) {
     const auto reader = ZnodeName::parse(name).value().as_reader();
