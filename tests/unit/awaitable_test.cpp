@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ends of a co_await, and the forms of options that compile.
+// The ends of a co_await, and the forms of options that must not compile.
 #include "zklock/awaitable.h"
 
 #include <coroutine>
@@ -43,20 +43,6 @@ concept TakesBracesToRead = requires(Lock& lock) {
 static_assert(!TakesBraces<Mutex> && !TakesBraces<ReentrantMutex> && !TakesBraces<SharedMutex> &&
               !TakesBraces<PriorityMutex> && !TakesBraces<Semaphore> && !TakesBraces<MultiMutex> &&
               !TakesBraces<QuorumMutex> && !TakesBracesToRead<SharedMutex>);
-
-template <class Lock>
-concept TakesDeadlineAndNamedOptions = requires(Lock& lock, const AcquireOptions named,
-                                                AcquireOptions writable) {
-  lock.co_acquire();
-  lock.co_acquire(std::chrono::seconds(5), std::stop_token());
-  lock.co_acquire(named);
-  lock.co_acquire(writable);
-};
-static_assert(TakesDeadlineAndNamedOptions<Mutex> && TakesDeadlineAndNamedOptions<ReentrantMutex> &&
-              TakesDeadlineAndNamedOptions<SharedMutex> &&
-              TakesDeadlineAndNamedOptions<PriorityMutex> &&
-              TakesDeadlineAndNamedOptions<MultiMutex> &&
-              TakesDeadlineAndNamedOptions<QuorumMutex>);
 
 // ---- resumption and destruction -----------------------------------------------------------------
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/callback.h"
 
-#include <exception>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -14,45 +13,14 @@ namespace zklock {
 namespace {
 
 // ---- the asynchronous calls ---------------------------------------------------------------------
-
-// Handlers that can only be moved.
-template <class Outcome>
-struct HandlerOf {
-  std::unique_ptr<int> kept;
-  void operator()(Outcome, const std::exception_ptr&) {}
-};
-using HoldHandler = HandlerOf<Hold>;
-using CompositeHoldHandler = HandlerOf<CompositeHold>;
-struct CommitEndHandler {
-  std::unique_ptr<int> kept;
-  void operator()(const std::exception_ptr&) {}
-};
-
-// Compiled and not called: std::function refuses a handler only when its constructor is compiled.
-[[maybe_unused]] void pass_move_only_handlers(Mutex& mutex, ReentrantMutex& reentrant,
-                                              SharedMutex& shared, PriorityMutex& priority,
-                                              Semaphore& semaphore, MultiMutex& multi,
-                                              QuorumMutex& quorum,
-                                              const GuardedTransaction& transaction,
-                                              const Leadership& leadership) {
-  mutex.async_acquire({}, HoldHandler{});
-  reentrant.async_acquire({}, HoldHandler{});
-  shared.async_acquire({}, HoldHandler{});
-  shared.async_acquire_shared({}, HoldHandler{});
-  priority.async_acquire({}, HoldHandler{});
-  semaphore.async_acquire({}, 1, HoldHandler{});
-  multi.async_acquire({}, CompositeHoldHandler{});
-  quorum.async_acquire({}, CompositeHoldHandler{});
-  transaction.async_commit(CommitEndHandler{});
-  leadership.async_proclaim("", CommitEndHandler{});
-}
+// short_calls.cpp passes handlers that can only be moved.
 
 template <class Handler>
 concept TakenByMutex = requires(Mutex& mutex, Handler handler) {
   mutex.async_acquire({}, std::move(handler));
 };
-static_assert(TakenByMutex<HoldHandler> && !TakenByMutex<CompositeHoldHandler> &&
-              !TakenByMutex<CommitEndHandler> && !TakenByMutex<std::unique_ptr<int>>);
+static_assert(TakenByMutex<AcquireHandler> && !TakenByMutex<CompositeHandler> &&
+              !TakenByMutex<CommitHandler> && !TakenByMutex<std::unique_ptr<int>>);
 
 // ---- Callback -----------------------------------------------------------------------------------
 

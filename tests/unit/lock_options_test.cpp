@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "zklock/lock_concepts.h"
 #include "zklock/zklock.h"
 
 namespace zklock {
@@ -23,23 +24,9 @@ template <class Options>
 concept MultiTakesOptions =
     std::constructible_from<MultiMutex, Client&, std::vector<std::string>, Options>;
 
-template <class Options>
-concept QuorumTakesOptions =
-    std::constructible_from<QuorumMutex, QuorumMutex::Clients, std::string, Options>;
-
-// A class takes its own options, and those with fewer members.
-static_assert(TakesOptions<ReentrantMutex, LockOptions> && TakesOptions<Mutex, LockOptions>);
-static_assert(TakesOptions<ReentrantMutex, ExclusiveOptions> &&
-              TakesOptions<Mutex, ExclusiveOptions>);
-static_assert(TakesOptions<ReentrantMutex, CohortOptions> && TakesOptions<Mutex, CohortOptions>);
-static_assert(TakesOptions<SharedMutex, LockOptions> && MultiTakesOptions<LockOptions>);
-static_assert(TakesOptions<SharedMutex, ExclusiveOptions> && MultiTakesOptions<ExclusiveOptions>);
-static_assert(SemaphoreTakesOptions<LockOptions>);
-static_assert(TakesOptions<PriorityMutex, LockOptions> &&
-              TakesOptions<PriorityMutex, ExclusiveOptions>);
-static_assert(QuorumTakesOptions<LockOptions> && QuorumTakesOptions<ExclusiveOptions>);
-
-// A class takes no options with members that it does not have.
+// A class takes no options with members that it does not have. short_calls.cpp has those it takes.
+static_assert(TakesOptions<Mutex, CohortOptions> && MultiTakesOptions<ExclusiveOptions> &&
+              SemaphoreTakesOptions<LockOptions>);
 static_assert(!TakesOptions<SharedMutex, CohortOptions> && !MultiTakesOptions<CohortOptions>);
 static_assert(!SemaphoreTakesOptions<ExclusiveOptions> && !SemaphoreTakesOptions<CohortOptions>);
 static_assert(!TakesOptions<PriorityMutex, CohortOptions>);
@@ -47,28 +34,7 @@ template <class Lock>
 concept TakesHandoffs = requires(Client& client) {
   Lock(client, "/lock", {.max_local_handoffs = 8});
 };
-template <class Lock>
-concept TakesDelay = requires(Client& client) {
-  Lock(client, "/lock", {.lock_delay = 5s});
-};
-template <class Lock>
-concept TakesLabel = requires(Client& client) {
-  Lock(client, "/lock", {.label = "orders"});
-};
-static_assert(TakesLabel<ReentrantMutex> && TakesLabel<Mutex> && TakesLabel<SharedMutex> &&
-              TakesLabel<PriorityMutex> && TakesLabel<LeaderLatch>);
-static_assert(requires(Client & client) { Semaphore(client, "/lock", 2, {.label = "orders"}); });
-static_assert(TakesHandoffs<ReentrantMutex> && TakesHandoffs<Mutex>);
-static_assert(!TakesHandoffs<SharedMutex> && !TakesHandoffs<PriorityMutex>);
-static_assert(TakesDelay<ReentrantMutex> && TakesDelay<SharedMutex> && TakesDelay<PriorityMutex>);
-
-TEST(LockOptions, DesignatedMembers_AreSet) {
-  const CohortOptions options{.max_local_handoffs = 8, .lock_delay = 5s};
-  EXPECT_EQ(options.max_local_handoffs, 8);
-  EXPECT_EQ(options.lock_delay, 5s);
-  EXPECT_EQ(options.keep_idle_for, 0s);
-  EXPECT_EQ(options.on_node_lost, OnNodeLost::queue_again);
-}
+static_assert(TakesHandoffs<Mutex> && !TakesHandoffs<SharedMutex> && !TakesHandoffs<PriorityMutex>);
 
 template <class Options>
 void expect_common_members(const Options& options) {
@@ -109,6 +75,22 @@ TEST(LockOptions, ConvertedToLargerType_KeepsEachMember) {
   EXPECT_EQ(PriorityOptions(exclusive).lock_delay, 5s);
   EXPECT_EQ(QuorumOptions(exclusive).lock_delay, 5s);
 }
+
+// ---- the concepts of lock_concepts.h --------------------------------------------------------------
+
+static_assert(AcquiringLock<ReentrantMutex> && AcquiringLock<Mutex> && AcquiringLock<SharedMutex>);
+static_assert(AcquiringLock<PriorityMutex> && AcquiringLock<Semaphore>);
+static_assert(AcquiringLock<MultiMutex, MultiHold> && AcquiringLock<QuorumMutex, QuorumHold>);
+static_assert(!AcquiringLock<MultiMutex>);
+
+static_assert(TimedLock<Mutex> && !ReentrantLock<Mutex> && !TimedLock<Semaphore>);
+static_assert(ReentrantLock<ReentrantMutex> && ReentrantLock<SharedMutex>);
+static_assert(ReentrantLock<PriorityMutex> && ReentrantLock<MultiMutex>);
+static_assert(ReentrantLock<QuorumMutex>);
+
+static_assert(QueuedLock<ReentrantMutex> && QueuedLock<Mutex> && QueuedLock<SharedMutex>);
+static_assert(QueuedLock<PriorityMutex> && QueuedLock<Semaphore>);
+static_assert(!QueuedLock<MultiMutex> && !QueuedLock<QuorumMutex>);
 
 }  // namespace
 }  // namespace zklock

@@ -90,12 +90,5 @@ TEST(MetricsTextTest, SpecialNumbers_HaveTheirNames) {
   }
 }
 
-TEST(MetricsToString, Enumeration_NamesEachValue) {
-  EXPECT_EQ(to_string(AcquireEnd::cancelled), "cancelled");
-  EXPECT_EQ(to_string(static_cast<AcquireEnd>(4)), "unknown");
-  EXPECT_EQ(to_string(HoldEnd::expired), "expired");
-  EXPECT_EQ(to_string(static_cast<HoldEnd>(4)), "unknown");
-}
-
 }  // namespace
 }  // namespace zklock

@@ -55,11 +55,15 @@ void objects_of(Client& client, const std::string& path, const Options& named) {
 }
 template void objects_of<ReentrantMutex>(Client&, const std::string&, const CohortOptions&);
 template void objects_of<ReentrantMutex>(Client&, const std::string&, const LockOptions&);
+template void objects_of<ReentrantMutex>(Client&, const std::string&, const ExclusiveOptions&);
+template void objects_of<Mutex>(Client&, const std::string&, const LockOptions&);
 template void objects_of<Mutex>(Client&, const std::string&, const CohortOptions&);
 template void objects_of<Mutex>(Client&, const std::string&, const ExclusiveOptions&);
 template void objects_of<SharedMutex>(Client&, const std::string&, const ExclusiveOptions&);
 template void objects_of<SharedMutex>(Client&, const std::string&, const LockOptions&);
 template void objects_of<PriorityMutex>(Client&, const std::string&, const PriorityOptions&);
+template void objects_of<PriorityMutex>(Client&, const std::string&, const ExclusiveOptions&);
+template void objects_of<PriorityMutex>(Client&, const std::string&, const LockOptions&);
 template void objects_of<LeaderLatch>(Client&, const std::string&, const LatchOptions&);
 
 void objects(Client& client, const std::string& path, const LockOptions& options,
@@ -106,7 +110,9 @@ void composites(Client& client, const std::vector<std::string>& paths,
   QuorumMutex of_three({client, client, client}, "/a");
   QuorumMutex of_one({client}, "/a", {});
   QuorumMutex one_member({client, client, client}, "/a", {.label = "a"});
-  QuorumMutex by_name(all, "/a", quorum);
+  QuorumMutex by_name(all, "/a", quorum), by_exclusive(all, "/a", options);
+  QuorumMutex by_common(all, "/a", LockOptions());
+  MultiMutex by_common_options(client, paths, LockOptions());
 }
 
 template <class Lock>
@@ -158,6 +164,7 @@ void acquires_shared(SharedMutex& mutex, const AcquireOptions& named,
   mutex.async_acquire_shared(handler);
   mutex.async_acquire_shared({}, handler);
   mutex.async_acquire_shared({.deadline = 1s}, handler);
+  mutex.async_acquire_shared({}, [kept = std::make_unique<int>()](auto, auto) {});
   static_cast<void>(mutex.async_acquire_shared());
   static_cast<void>(mutex.async_acquire_shared({.note = "a"}));
   static_cast<void>(mutex.async_acquire_shared(named));
@@ -199,6 +206,11 @@ concept CanCoAcquireNothing = requires(T& lock) {
   lock.co_acquire({});
 };
 static_assert(!CanCoAcquireNothing<Semaphore>);
+
+void ends(const GuardedTransaction& transaction, const Leadership& leadership) {
+  transaction.async_commit([kept = std::make_unique<int>()](auto) {});
+  leadership.async_proclaim("", [kept = std::make_unique<int>()](auto) {});
+}
 
 void functions(Client& client, const AcquireOptions& named, const CohortOptions& mutex,
                const ReleaseRequestOptions& request, const Participant& contender) {

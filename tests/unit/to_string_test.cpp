@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // to_string() and operator<< of the public types.
+#include "zklock/version.h"
+
 #include <iomanip>
 #include <set>
 #include <sstream>
@@ -14,6 +16,7 @@
 #include "zklock/hold.h"
 #include "zklock/lock_event.h"
 #include "zklock/log.h"
+#include "zklock/metrics.h"
 
 namespace zklock {
 namespace {
@@ -54,6 +57,10 @@ TEST(ToString, Enumeration_GivesTheEnumeratorsName) {
   EXPECT_EQ(to_string(Errc::would_deadlock), "would_deadlock");
   EXPECT_EQ(to_string(HoldState::suspended), "suspended");
   EXPECT_EQ(to_string(LossReason::max_hold), "max_hold");
+  EXPECT_EQ(to_string(AcquireEnd::cancelled), "cancelled");
+  EXPECT_EQ(to_string(static_cast<AcquireEnd>(4)), "unknown");
+  EXPECT_EQ(to_string(HoldEnd::expired), "expired");
+  EXPECT_EQ(to_string(static_cast<HoldEnd>(4)), "unknown");
   EXPECT_EQ(to_string(ConnectionState::reconnected), "reconnected");
   EXPECT_EQ(to_string(LockEvent::Kind::release_requested), "release_requested");
 }
@@ -68,6 +75,14 @@ TEST(Stream, Width_PadsTheWholeText) {
   std::ostringstream out;
   out << std::hex << std::setw(6) << FencingToken{10, 1} << std::setw(6) << HoldState::held;
   EXPECT_EQ(out.str(), "  10.1  held");
+}
+
+TEST(Version, StringAndNumber_HaveTheThreeParts) {
+  EXPECT_EQ(ZKLOCK_VERSION_STRING, std::to_string(ZKLOCK_VERSION_MAJOR) + "." +
+                                       std::to_string(ZKLOCK_VERSION_MINOR) + "." +
+                                       std::to_string(ZKLOCK_VERSION_PATCH));
+  EXPECT_EQ(ZKLOCK_VERSION,
+            ZKLOCK_VERSION_MAJOR * 10000 + ZKLOCK_VERSION_MINOR * 100 + ZKLOCK_VERSION_PATCH);
 }
 
 TEST(Stream, FailedExpectation_ShowsTheName) {
