@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <functional>
-#include <memory>
 #include <new>
 #include <thread>
 #include <utility>
@@ -32,17 +31,6 @@ std::jthread when_asleep(Fact<pid_t> waiting, std::function<void()> act) {
   });
 }
 
-TEST(BlockingCall, InterruptibleThread_IsWokenByTheResult) {
-  BlockingCall<int> call;
-  Fact<pid_t> waiting;
-  const auto other = when_asleep(waiting, [&call] { call.set(7); });
-  boost::thread waits([&call, waiting] {
-    waiting.is(::gettid());
-    EXPECT_EQ(call.wait(), 7);
-  });
-  waits.join();
-}
-
 TEST(BlockingCall, InterruptedThread_CanStillWaitForTheResult) {
   BlockingCall<int> call;
   Fact<pid_t> waiting;
@@ -55,17 +43,6 @@ TEST(BlockingCall, InterruptedThread_CanStillWaitForTheResult) {
   });
   const auto interrupts = when_asleep(waiting, [&waits] { waits.interrupt(); });
   const auto other = when_asleep(waiting_again, [&call] { call.set(7); });
-  waits.join();
-}
-
-TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
-  BlockingCall<int> call;
-  Fact<pid_t> waiting;
-  boost::thread waits([&call, waiting] {
-    waiting.is(::gettid());
-    EXPECT_THROW(call.wait_until(24h), boost::thread_interrupted);
-  });
-  when_asleep(waiting, [&waits] { waits.interrupt(); }).join();  // before the other join()
   waits.join();
 }
 

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/engine/callback/borrowed_executor.h"
 
-#include <atomic>
 #include <functional>
-#include <future>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 namespace zklock::detail {
 namespace {
-
-TEST(BorrowedExecutor, NoExecutor_LendsNone) {
-  const BorrowedExecutor none({});
-  EXPECT_FALSE(none.revocable());
-  none.revoke();
-}
 
 TEST(BorrowedExecutor, Returned_IsNotCalledAnyMore) {
   int calls = 0;
@@ -32,34 +23,6 @@ TEST(BorrowedExecutor, Returned_IsNotCalledAnyMore) {
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(runs, 1);
   executor.revoke();
-}
-
-TEST(BorrowedExecutor, ReturnedDuringCall_WaitsForItsEnd) {
-  std::promise<void> begun;
-  std::atomic<bool> inside{false};
-  Executor lent;
-  std::atomic<bool> probed{false};
-  const BorrowedExecutor executor([&](const std::function<void()>&) {
-    if (inside.exchange(true)) {
-      probed = true;  // the executor is still called
-      return;
-    }
-    begun.set_value();
-    for (int i = 0; i < 1'000'000; ++i) {
-      probed = false;
-      lent([] {});
-      if (!probed) break;
-    }
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
-    inside = false;
-  });
-  lent = executor.revocable();
-  std::thread caller([&] { lent([] {}); });
-  begun.get_future().wait();
-  EXPECT_TRUE(inside);
-  executor.revoke();
-  EXPECT_FALSE(inside);
-  caller.join();
 }
 
 TEST(BorrowedExecutor, ReturnedByItsOwnTask_DoesNotDeadlock) {

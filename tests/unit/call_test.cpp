@@ -72,18 +72,6 @@ TEST_F(ReadCalls, ExistsRefused_ShowsThatZnodeExists) {
       complete(request::ExistsAndWatch{"/n", {[](auto...) {}}}, kFirst, {.code = ZNOAUTH}));
 }
 
-TEST_F(ReadCalls, ExistsAfterGet_WatchRemainsAtServers) {
-  Stat stat{};
-  stat.czxid = 7;
-  const Reply reply =
-      complete(request::GetAndWatch{"/n", {[](auto...) {}}}, kExists, {.code = ZOK, .stat = &stat});
-  EXPECT_TRUE(reply.unreadable);
-  EXPECT_FALSE(reply.is_without_stat());
-  EXPECT_EQ(reply.token.zxid, 7);
-  EXPECT_EQ(watches_.begin_presence_checks(), std::vector<std::string>{"/n"});
-  EXPECT_EQ(watches_.cancel(kId), (Watch{"/n"}));
-}
-
 TEST_F(ReadCalls, CountRefused_IsRefused) {
   const Reply reply = complete(request::Exists{"/n"}, kFirst, {.code = ZNOAUTH});
   EXPECT_EQ(reply.status, Status::no_auth);
@@ -143,20 +131,6 @@ class CreateContenderCallTest : public CallTest {
 
 constexpr const char* kNode = "/a/p/lock-0000000000";
 
-TEST_F(CreateContenderCallTest, PathCreated_ThirdCompletionEndsCall) {
-  ASSERT_EQ(issue({"/a/p", "lock-", "", true, true}), ZOK);
-  ASSERT_EQ(pending_.size(), 3U);
-  EXPECT_FALSE(complete(ZOK, "/a/p"));
-  EXPECT_FALSE(complete(ZOK, kNode));
-  EXPECT_TRUE(complete(ZOK));
-  EXPECT_EQ(writes_, (std::vector<bool>{true, true, false}));
-  EXPECT_EQ(reply_.status, Status::ok);
-  EXPECT_EQ(reply_.name, "lock-0000000000");
-  EXPECT_FALSE(reply_.path_existed);
-  ASSERT_TRUE(reply_.parent);
-  EXPECT_EQ(reply_.parent->status, Status::ok);
-}
-
 TEST_F(CreateContenderCallTest, PathNotCreated_CreateDecides) {
   for (const int code : {ZNODEEXISTS, ZNOAUTH, ZINVALIDACL, ZUNIMPLEMENTED}) {
     ASSERT_EQ(issue({"/a/p", "lock-", "", false, true}), ZOK);
@@ -167,15 +141,6 @@ TEST_F(CreateContenderCallTest, PathNotCreated_CreateDecides) {
   }
 }
 
-TEST_F(CreateContenderCallTest, AncestorMissing_IsNoNode) {
-  ASSERT_EQ(issue({"/a/p", "lock-", "", false, true}), ZOK);
-  EXPECT_FALSE(complete(ZNONODE));
-  EXPECT_TRUE(complete(ZNONODE));
-  EXPECT_EQ(reply_.status, Status::no_node);
-  EXPECT_FALSE(reply_.path_existed);
-  EXPECT_EQ(nodes_.bytes(), 0U);
-}
-
 TEST_F(CreateContenderCallTest, ConnectionLostInBetween_IsUnknown) {
   ASSERT_EQ(issue({"/a/p", "lock-", "", true, true}), ZOK);
   EXPECT_FALSE(complete(ZOK, "/a/p"));
@@ -183,13 +148,6 @@ TEST_F(CreateContenderCallTest, ConnectionLostInBetween_IsUnknown) {
   EXPECT_TRUE(complete(ZOK)) << "the exists may be sent on the next connection";
   EXPECT_EQ(reply_.status, Status::unknown);
   EXPECT_GT(nodes_.bytes(), 0U);
-}
-
-TEST_F(CreateContenderCallTest, PathNotWanted_IsNotSent) {
-  ASSERT_EQ(issue({"/a/p", "lock-", "", false, false}), ZOK);
-  ASSERT_EQ(pending_.size(), 1U);
-  EXPECT_TRUE(complete(ZOK, kNode));
-  EXPECT_FALSE(reply_.path_existed);
 }
 
 // The C client refuses the name of the contender, but not its path.

@@ -96,11 +96,6 @@ TEST(Validate, InvalidAcls_AreRefused) {
   }
 }
 
-TEST(Validate, TlsWithoutSupport_IsRefused) {
-  if (tls_supported()) GTEST_SKIP() << "this C client has TLS";
-  EXPECT_EQ(after([](ClientOptions& o) { o.tls = {"ca", "cert", "key", ""}; }), Errc::unsupported);
-}
-
 TEST(Backoff, Next_DoublesToTheMaximumWithJitter) {
   double random = 0;
   Backoff backoff(milliseconds(100), milliseconds(500), [&] { return random; });

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -75,28 +74,6 @@ class PipeAsStderr {
   int before_ = -1;
   bool has_reader_ = true;
 };
-
-TEST_F(ClientLogTest, NoLoggerAndNoSink_WarningsGoToStderr) {
-  ::testing::internal::CaptureStderr();
-  const auto log = inline_log(nullptr);
-  EXPECT_TRUE(log->uses_stderr());
-  EXPECT_FALSE(log->accepts(LogLevel::info));
-  log->write(LogLevel::debug, "no");
-  log->write(LogLevel::info, "no");
-  log->write(LogLevel::warning, "lock /x: lost");
-  log->write(LogLevel::error, "zklock: bad");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "zklock: lock /x: lost\nzklock: bad\n");
-}
-
-TEST_F(ClientLogTest, Sink_ReceivesLinesFromItsLevelOn) {
-  const auto log = inline_log(nullptr, sink());
-  EXPECT_FALSE(log->accepts(LogLevel::debug));
-  EXPECT_TRUE(log->accepts(LogLevel::info));
-  log->write(LogLevel::debug, "no");
-  log->write(LogLevel::info, "one");
-  log->write(LogLevel::error, "two");
-  EXPECT_EQ(lines_, (std::vector<std::string>{"info: one", "error: two"}));
-}
 
 TEST_F(ClientLogTest, LoggerAndSink_EachHasItsLevel) {
   const testing::LogCapture logger;  // its level is trace

@@ -43,18 +43,25 @@ std::string text_after(std::initializer_list<std::string> lines,
 
 TEST(ConnectFailure, SocketError_IsNamedByItsErrno) {
   EXPECT_EQ(text_after({refused()}), kRefused);
-  EXPECT_EQ(
-      text_after({silent()}),
-      "10.0.0.1:2181 did not answer; check ClientOptions::hosts, the network and the servers");
   const std::string has_closed =
-      "10.0.0.1:2181 closed the connection; check its quorum, its limit of connections "
-      "(maxClientCnxns), and whether it lags or was restored";
-  EXPECT_EQ(text_after({closed()}), has_closed);
-  EXPECT_EQ(text_after({socket_error(-4, "104(Connection reset by peer)", "failed")}), has_closed);
-  EXPECT_EQ(text_after({socket_error(-4, "32(Broken pipe)", "failed")}), has_closed);
-  EXPECT_EQ(text_after({socket_error(-4, "113(No route to host)", "connect() call failed")}),
-            "10.0.0.1:2181 cannot be reached (No route to host); check ClientOptions::hosts and "
-            "the network");
+      "closed the connection; check its quorum, its limit of connections (maxClientCnxns), and "
+      "whether it lags or was restored";
+  struct Case {
+    std::string line;
+    std::string text;
+  };
+  for (const auto& [line, text] :
+       {Case{silent(), "did not answer; check ClientOptions::hosts, the network and the servers"},
+        Case{closed(), has_closed},
+        Case{socket_error(-4, "104(Connection reset by peer)", "failed"), has_closed},
+        Case{socket_error(-4, "32(Broken pipe)", "failed"), has_closed},
+        Case{socket_error(-4, "113(No route to host)", "connect() call failed"),
+             "cannot be reached (No route to host); check ClientOptions::hosts and the network"},
+        Case{socket_error(-15, "22(Invalid argument)", "error in ssl connect"),
+             "and this client could not agree on TLS; check the certificates on both sides with "
+             "openssl s_client, and the port"}}) {
+    EXPECT_EQ(text_after({line}), "10.0.0.1:2181 " + text);
+  }
 }
 
 TEST(ConnectFailure, OtherLines_ChangeNothing) {
@@ -66,12 +73,6 @@ TEST(ConnectFailure, OtherLines_ChangeNothing) {
     EXPECT_EQ(text_after({line}), "") << line;
     EXPECT_EQ(text_after({refused(), line}), kRefused) << line;
   }
-}
-
-TEST(ConnectFailure, TlsHandshake_IsNamed) {
-  EXPECT_EQ(text_after({socket_error(-15, "22(Invalid argument)", "error in ssl connect")}),
-            "10.0.0.1:2181 and this client could not agree on TLS; check the certificates on both "
-            "sides with openssl s_client, and the port");
 }
 
 TEST(ConnectFailure, NoSocket_NamesTheLimitOfFiles) {

@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "zklock/client/zookeeper/acl.h"
-
 namespace zklock::client {
 namespace {
 
@@ -55,52 +53,6 @@ TEST(LogSecrets, EmptyPassword_HidesNothing) {
   const TlsOptions tls{
       .ca_file = "ca", .certificate_file = "cert", .key_file = "key", .key_password = {}};
   EXPECT_EQ(log_secrets({{"me", ""}}, tls), Texts{});
-}
-
-// ---- ACLs ---------------------------------------------------------------------------------------
-
-const DigestCredential kOwn{"zklock-1", "own"};
-const DigestCredential kUser{"team", "secret"};
-
-Texts text(const std::vector<AclEntry>& entries) {
-  Texts lines;
-  for (const AclEntry& entry : entries) {
-    lines.push_back(std::to_string(entry.permissions) + " " + entry.scheme + " " + entry.id);
-  }
-  return lines;
-}
-TEST(Acl, OpenPolicy_ClientHasAllAndWorldReads) {
-  EXPECT_EQ(text(node_acl(AclPolicy::open(), kOwn, {})),
-            (Texts{"31 digest " + digest_id(kOwn), "1 world anyone"}));
-  EXPECT_EQ(text(node_acl(AclPolicy::open(), kOwn, kUser)),
-            (Texts{"31 digest " + digest_id(kOwn), "1 world anyone"}));
-  EXPECT_EQ(text(parent_acl(AclPolicy::open(), kUser)), Texts{"31 world anyone"});
-}
-
-TEST(Acl, CreatorAllPolicy_ClientAndUserHaveTexts) {
-  EXPECT_EQ(text(node_acl(AclPolicy::creator_all(), kOwn, kUser)),
-            (Texts{"31 digest " + digest_id(kOwn), "1 digest " + digest_id(kUser)}));
-  EXPECT_EQ(text(parent_acl(AclPolicy::creator_all(), kUser)),
-            Texts{"31 digest " + digest_id(kUser)});
-}
-
-TEST(Acl, ListPolicy_TakenUnchanged) {
-  const AclPolicy policy =
-      AclPolicy::list({{AclEntry::read, "ip", "10.0.0.0/8"}, {31, "auth", ""}});
-  EXPECT_EQ(text(node_acl(policy, kOwn, kUser)), (Texts{"1 ip 10.0.0.0/8", "31 auth "}));
-  EXPECT_EQ(text(parent_acl(policy, {})), (Texts{"1 ip 10.0.0.0/8", "31 auth "}));
-}
-
-TEST(Acl, CAcl_HasTheTextsInOrder) {
-  const Acl acl({{AclEntry::read, "ip", "10.0.0.0/8"}, {AclEntry::all, "auth", ""}});
-  const ACL_vector& c_acl = acl.c_acl();
-  ASSERT_EQ(c_acl.count, 2);
-  EXPECT_EQ(c_acl.data[0].perms, static_cast<int>(ZOO_PERM_READ));
-  EXPECT_STREQ(c_acl.data[0].id.scheme, "ip");
-  EXPECT_STREQ(c_acl.data[0].id.id, "10.0.0.0/8");
-  EXPECT_EQ(c_acl.data[1].perms, static_cast<int>(ZOO_PERM_ALL));
-  EXPECT_STREQ(c_acl.data[1].id.scheme, "auth");
-  EXPECT_STREQ(c_acl.data[1].id.id, "");
 }
 
 }  // namespace

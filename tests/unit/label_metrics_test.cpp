@@ -61,21 +61,6 @@ TEST(AtomicHistogramTest, ManyThreads_LoseNothing) {
   EXPECT_EQ(histogram.read().sum, kThreads * kAdds * 1us);
 }
 
-TEST(LabelRegistryTest, EqualLabels_ShareTheirCounts) {
-  LabelRegistry registry;
-  registry.of("b").add_deadlock();
-  registry.of("a").add_loss(LossReason::forced);
-  registry.of("b").add_deadlock();
-  registry.of("").add_leadership();
-  const auto all = registry.all();
-  ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0].first, "a");
-  EXPECT_EQ(all[0].second->read("a").losses[4], 1U);
-  EXPECT_EQ(all[1].second->read("b").deadlocks, 2U);
-  EXPECT_EQ(all[2].first, "unnamed");
-  EXPECT_EQ(all[2].second->read("unnamed").leaderships, 1U);
-}
-
 TEST(LabelRegistryTest, Label201_IsOther) {
   LabelRegistry registry;
   for (std::size_t i = 0; i < LabelRegistry::kMostLabels; ++i) registry.of(std::to_string(i));

@@ -13,18 +13,16 @@ namespace {
 // "/p/lock-0000000000"
 constexpr std::size_t kOne = 18;
 
-TEST(NodeBudget, Node_CountsFromCreateToDelete) {
-  NodeBudget nodes(2 * kOne);
-  ASSERT_TRUE(nodes.reserve("/p/lock-"));
-  nodes.created("/p/lock-0000000000", "/p/lock-");
-  EXPECT_EQ(nodes.bytes(), kOne);
-  ASSERT_TRUE(nodes.reserve("/p/lock-"));
-  EXPECT_FALSE(nodes.reserve("/p/lock-"));
-  nodes.failed("/p/lock-");
-  EXPECT_EQ(nodes.bytes(), kOne);
-  nodes.deleted("/p/lock-0000000000");
-  nodes.deleted("/p/lock-0000000000");
-  EXPECT_EQ(nodes.bytes(), 0U);
+/// Reserves the bytes of a znode in /p with the prefix, and creates it with the number.
+void create(NodeBudget& nodes, const std::string& prefix, const std::string& number) {
+  ASSERT_TRUE(nodes.reserve("/p/" + prefix));
+  nodes.created("/p/" + prefix + number, "/p/" + prefix);
+}
+
+/// Reserves the bytes of a znode, and loses the reply to its create.
+void lose_create(NodeBudget& nodes, const std::string& path) {
+  ASSERT_TRUE(nodes.reserve(path));
+  nodes.unknown(path);
 }
 
 TEST(NodeBudget, OptionalNode_LeavesHalfOfTheCap) {
@@ -44,8 +42,7 @@ TEST(NodeBudget, OptionalNode_LeavesHalfOfTheCap) {
 TEST(NodeBudget, NameRepeated_CountsOnce) {
   NodeBudget nodes(2 * kOne);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(nodes.reserve("/p/lock-"));
-    nodes.created("/p/lock-0000000000", "/p/lock-");
+    create(nodes, "lock-", "0000000000");
   }
   EXPECT_EQ(nodes.bytes(), kOne);
   nodes.deleted("/p/lock-0000000000");
@@ -54,8 +51,7 @@ TEST(NodeBudget, NameRepeated_CountsOnce) {
 
 TEST(NodeBudget, CreateReplyLost_CountsUntilTheNodeIsDeleted) {
   NodeBudget nodes(100);
-  ASSERT_TRUE(nodes.reserve("/p/lock-"));
-  nodes.unknown("/p/lock-");
+  lose_create(nodes, "/p/lock-");
   nodes.missing("/p/lock-0000000007");
   nodes.deleted("/q/lock-0000000007");
   EXPECT_EQ(nodes.bytes(), kOne);
@@ -66,13 +62,18 @@ TEST(NodeBudget, CreateReplyLost_CountsUntilTheNodeIsDeleted) {
 // Delay markers and the count are not znodes of this kind.
 TEST(NodeBudget, OtherNodeDeleted_UnknownNodeStillCounts) {
   NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p/lock-"));
-  nodes.unknown("/p/lock-");
+  lose_create(nodes, "/p/lock-");
   for (const char* path : {"/p/delay-5000-77-0000000007", "/p/count", "/p/lock-000000007",
                            "/p/lock-00000000007", "/p/xlock-0000000007", "/p/lock-00000000/7"}) {
     nodes.deleted(path);
     EXPECT_EQ(nodes.bytes(), kOne) << path;
   }
+  lose_create(nodes, "/p/release-request-0000000007");  // its full name is known
+  const std::size_t both = nodes.bytes();
+  nodes.deleted("/p/release-request-0000000008");
+  EXPECT_EQ(nodes.bytes(), both);
+  nodes.deleted("/p/release-request-0000000007");
+  EXPECT_EQ(nodes.bytes(), kOne);
 }
 
 TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
@@ -87,40 +88,12 @@ TEST(NodeBudget, CreatedAfterUnknownOutcome_CountsOnce) {
   EXPECT_EQ(nodes.bytes(), 0U);
 }
 
-TEST(NodeBudget, UnknownWithFullName_EndsWithThatName) {
-  NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p/release-request-0000000007"));
-  const std::size_t one = nodes.bytes();
-  nodes.unknown("/p/release-request-0000000007");
-  nodes.deleted("/p/release-request-0000000008");
-  EXPECT_EQ(nodes.bytes(), one);
-  nodes.deleted("/p/release-request-0000000007");
-  EXPECT_EQ(nodes.bytes(), 0U);
-}
-
-// A move to another name needs no bytes for both names.
-TEST(NodeBudget, RemovedInTheSameMulti_FreesItsBytes) {
-  NodeBudget nodes(kOne);
-  ASSERT_TRUE(nodes.reserve("/p/gate-"));
-  nodes.created("/p/gate-0000000007", "/p/gate-");
-  EXPECT_FALSE(nodes.reserve("/p/lock-"));
-  EXPECT_EQ(nodes.bytes_of("/p/gate-0000000008"), 0U);
-  EXPECT_FALSE(nodes.reserve("/p/lock-", nodes.bytes_of("/p/gate-0000000007") - 1));
-  ASSERT_TRUE(nodes.reserve("/p/lock-", nodes.bytes_of("/p/gate-0000000007")));
-  EXPECT_FALSE(nodes.reserve("/p/lock-", kOne)) << "that room is taken";
-  nodes.created("/p/lock-0000000008", "/p/lock-");
-  nodes.deleted("/p/gate-0000000007");
-  EXPECT_EQ(nodes.bytes(), kOne);
-}
-
 // The reply to a move was lost, so either name can exist. A list shows that only one of them does.
 TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
   NodeBudget nodes(1000);
-  ASSERT_TRUE(nodes.reserve("/p/gate-"));
-  nodes.created("/p/gate-0000000007", "/p/gate-");
+  create(nodes, "gate-", "0000000007");
   nodes.maybe_deleted("/p/gate-0000000008");
-  ASSERT_TRUE(nodes.reserve("/p/lock-"));
-  nodes.unknown("/p/lock-");
+  lose_create(nodes, "/p/lock-");
   nodes.maybe_deleted("/p/gate-0000000007");
   EXPECT_EQ(nodes.bytes(), 2 * kOne);
   nodes.deleted("/p/gate-0000000008");
@@ -134,8 +107,7 @@ TEST(NodeBudget, RemovalReplyLost_CountsAsUnknown) {
 TEST(NodeBudget, UnknownThenDeleted_NoLongerCounts) {
   for (const auto goes : {&NodeBudget::deleted, &NodeBudget::missing}) {
     NodeBudget nodes(1000);
-    ASSERT_TRUE(nodes.reserve("/p/lock-"));
-    nodes.created("/p/lock-0000000007", "/p/lock-");
+    create(nodes, "lock-", "0000000007");
     nodes.maybe_deleted("/p/lock-0000000007");
     EXPECT_EQ(nodes.bytes(), kOne);
     EXPECT_EQ(nodes.bytes_of("/p/lock-0000000007"), kOne);
@@ -160,14 +132,12 @@ TEST(NodeBudget, TwoUnknown_ExactNameEndsFirst) {
 TEST(NodeBudget, List_BoundsTheUnknown) {
   NodeBudget nodes(1000);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(nodes.reserve("/p/lock-"));
-    nodes.unknown("/p/lock-");
+    lose_create(nodes, "/p/lock-");
   }
   nodes.listed("/q", 0);
   nodes.listed("/p", 5);
   EXPECT_EQ(nodes.bytes(), 3 * kOne);
-  ASSERT_TRUE(nodes.reserve("/p/m/lock-"));
-  nodes.unknown("/p/m/lock-");
+  lose_create(nodes, "/p/m/lock-");
   const std::size_t nested = nodes.bytes() - 3 * kOne;
   nodes.listed("/p", 1);
   EXPECT_EQ(nodes.bytes(), kOne + nested);
@@ -184,20 +154,6 @@ std::vector<request::Write> move_of(const std::string& name) {
           request::write::Create{.path = "/p/count"}};
 }
 
-TEST(NodeBudget, Transaction_ReservesAllOrNothing) {
-  NodeBudget nodes(2 * kOne);
-  std::vector<request::Write> writes = move_of("gate-0000000007");
-  writes.insert(writes.end(), 2, writes[1]);
-  EXPECT_FALSE(nodes.reserve(writes));
-  EXPECT_EQ(nodes.bytes(), 0U);
-  ASSERT_TRUE(nodes.reserve("/p/gate-"));
-  nodes.created("/p/gate-0000000007", "/p/gate-");
-  EXPECT_TRUE(nodes.reserve(move_of("gate-0000000007")));
-  EXPECT_EQ(nodes.bytes(), 2 * kOne);
-  nodes.failed(move_of("gate-0000000007"));
-  EXPECT_EQ(nodes.bytes(), kOne);
-}
-
 TEST(NodeBudget, TransactionAnswered_CountsWhatMayExist) {
   struct Case {
     Status status;
@@ -209,8 +165,7 @@ TEST(NodeBudget, TransactionAnswered_CountsWhatMayExist) {
        {Case{Status::ok, kOne, 0, kOne}, Case{Status::unknown, 2 * kOne, kOne, 0},
         Case{Status::no_node, kOne, kOne, 0}, Case{Status::session_ended, kOne, kOne, 0}}) {
     NodeBudget nodes(1000);
-    ASSERT_TRUE(nodes.reserve("/p/gate-"));
-    nodes.created("/p/gate-0000000007", "/p/gate-");
+    create(nodes, "gate-", "0000000007");
     const auto writes = move_of("gate-0000000007");
     ASSERT_TRUE(nodes.reserve(writes));
     client::Reply reply;
@@ -227,8 +182,7 @@ TEST(NodeBudget, TransactionAnswered_CountsWhatMayExist) {
 
 TEST(NodeBudget, SessionEnded_ClearsTheBudget) {
   NodeBudget nodes(100);
-  ASSERT_TRUE(nodes.reserve("/p/lock-"));
-  nodes.created("/p/lock-0000000000", "/p/lock-");
+  create(nodes, "lock-", "0000000000");
   nodes.clear();
   EXPECT_EQ(nodes.bytes(), 0U);
   nodes.deleted("/p/lock-0000000000");

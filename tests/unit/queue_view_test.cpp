@@ -51,12 +51,6 @@ Names nodes(const std::vector<Participant>& contenders) {
   return names;
 }
 
-TEST(QueueViewTest, NoPath_NothingIsRead) {
-  const ViewBuilder view(failed(Status::no_node), ViewScope::all_holders());
-  EXPECT_TRUE(view.reads().empty());
-  EXPECT_EQ(view.view(), QueueView());
-}
-
 TEST(QueueViewTest, SharedCount_IsReadBeforeHolders) {
   const Names permits{"permits-1-0000000001", "permits-1-0000000002", "permits-1-0000000003"};
   for (const std::string& count : {std::string("2"), std::string("none")}) {
@@ -77,22 +71,6 @@ TEST(QueueViewTest, SharedCount_IsReadBeforeHolders) {
   }
 }
 
-TEST(QueueViewTest, HoldersAndWaiters_AreLimitedButCounted) {
-  const std::string readers[] = {"__READ__0000000001", "__READ__0000000002"};
-  ViewBuilder view(list({readers[0], readers[1], "__WRIT__0000000003", "__READ__0000000004"}),
-                   {.most_holders = 1, .most_waiting = 1});
-  EXPECT_EQ(reads(view), (Names{readers[0], "__WRIT__0000000003"}));
-  view.take(node(1), kNone);
-  view.take(node(3), kNone);
-  EXPECT_TRUE(view.reads().empty());
-  EXPECT_EQ(nodes(view.view().lock.holders), Names{readers[0]});
-  EXPECT_EQ(nodes(view.view().waiters), Names{"__WRIT__0000000003"});
-  EXPECT_TRUE(view.view().lock.holders[0].holds);
-  EXPECT_FALSE(view.view().waiters[0].holds);
-  EXPECT_EQ(view.view().lock.holding, 2U);
-  EXPECT_EQ(view.view().lock.waiting, 2U);
-}
-
 TEST(QueueViewTest, ListedValue_IsReadBeforeItsLeader) {
   const std::string value = core::proclamation_node({1});
   ViewBuilder view(list({kSecond, kFirst, core::proclamation_node({2}), value}),
@@ -107,11 +85,6 @@ TEST(QueueViewTest, ListedValue_IsReadBeforeItsLeader) {
   EXPECT_EQ(view.view().lock.waiting, 0U) << "a leadership has no counts";
 }
 
-TEST(QueueViewTest, NoListedValue_IsNotRead) {
-  const ViewBuilder view(list({kSecond, kFirst}), ViewScope::leadership());
-  EXPECT_EQ(reads(view), Names{kFirst});
-}
-
 TEST(QueueViewTest, DeletedContender_OutdatesTheList) {
   ViewBuilder view(list({kFirst, kSecond}), {.most_waiting = 1});
   EXPECT_TRUE(view.is_outdated_by(failed(Status::no_node)));
@@ -124,13 +97,6 @@ TEST(QueueViewTest, DeletedContender_OutdatesTheList) {
   EXPECT_TRUE(view.view().lock.holders.empty());
   EXPECT_EQ(nodes(view.view().waiters), Names{kSecond});
   EXPECT_EQ(view.view().lock.holding, 1U);
-}
-
-TEST(QueueViewTest, LockDelay_HasNoHolder) {
-  ViewBuilder view(list({kFirst, "delay-5000-77-0000000000"}), ViewScope::all_holders());
-  EXPECT_TRUE(view.reads().empty());
-  EXPECT_EQ(view.view().lock.lock_delay, std::chrono::milliseconds(5000));
-  EXPECT_EQ(view.view().lock.waiting, 1U);
 }
 
 }  // namespace

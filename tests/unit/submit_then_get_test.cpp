@@ -37,19 +37,6 @@ class Answerer final : public model::ScriptedCoordinator {
 
 using Received = std::vector<std::pair<Status, Status>>;
 
-Received received_when_answered(std::size_t earlier, Status first, Status node) {
-  Answerer servers;
-  Received received;
-  submit_then_get(
-      servers, request::Check{"/a"}, "/a", SessionId{7},
-      [&received](const Reply& f, const Reply& n) { received.emplace_back(f.status, n.status); });
-  for (const std::size_t i : {earlier, 1 - earlier}) {
-    EXPECT_TRUE(received.empty()) << "one of the two has not come";
-    servers.answer(i, i == 0 ? first : node);
-  }
-  return received;
-}
-
 TEST(ThenGet, Submit_SendsTheGetSecondOnTheSameSession) {
   Answerer servers;
   const Instant since{std::chrono::seconds(5)};
@@ -63,12 +50,6 @@ TEST(ThenGet, Submit_SendsTheGetSecondOnTheSameSession) {
     EXPECT_EQ(request.session, SessionId{7});
     EXPECT_EQ(request.wanted_since, since);
   }
-}
-
-TEST(ThenGet, RepliesInAnyOrder_BothReportedOnce) {
-  const Received both{{Status::no_node, Status::closed}};
-  EXPECT_EQ(received_when_answered(0, Status::no_node, Status::closed), both);
-  EXPECT_EQ(received_when_answered(1, Status::no_node, Status::closed), both);
 }
 
 // At the end of a client, one reply is the server's, and the other is the client's own.

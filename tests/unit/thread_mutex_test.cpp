@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <future>
 #include <stdexcept>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -14,19 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::is_free;
-
-TEST(ThreadMutex, LockUnlockedAndLockedAgain_HoldsUntilScopeEnds) {
-  Mutex mutex;
-  {
-    MutexLock lock(mutex);
-    EXPECT_FALSE(is_free(mutex));
-    lock.unlock();
-    EXPECT_TRUE(is_free(mutex));
-    lock.lock();
-    EXPECT_FALSE(is_free(mutex));
-  }
-  EXPECT_TRUE(is_free(mutex));
-}
 
 TEST(ThreadMutex, LockUnlocked_DestructorUnlocksNothing) {
   Mutex mutex;
@@ -50,21 +35,6 @@ TEST(ThreadMutex, ExceptionWhileReleased_IsLockedAgain) {
   } catch (const std::runtime_error&) {
     EXPECT_FALSE(is_free(mutex));
   }
-}
-
-TEST(ThreadCondition, Notified_WaitEndsWithTheMutexHeld) {
-  Mutex mutex;
-  Condition changed;
-  bool done = false;
-  const MutexLock lock(mutex);
-  std::thread other([&] {
-    const MutexLock guard(mutex);
-    done = true;
-    changed.notify_one();
-  });
-  while (!done) changed.wait(mutex);
-  EXPECT_FALSE(is_free(mutex));
-  other.join();
 }
 
 TEST(ThreadCondition, NotNotified_TimedWaitsEndWithTheMutexHeld) {

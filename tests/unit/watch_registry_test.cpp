@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/client/zookeeper/watch_registry.h"
 
-#include <cstddef>
 #include <cstdint>
-#include <new>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -33,41 +30,16 @@ const std::optional<Watch> kChildrenOfN = Watch{"/n", WatchKind::children};
 
 const WatchRegistry::OnEvent kNothing = [](SessionId, WatchEvent) {};
 
-TEST(WatchRegistry, ArmedInterest_FiresOnce) {
-  WatchRegistry watches(100);
-  int calls = 0;
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, [&](SessionId, WatchEvent) { ++calls; }));
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{}) << "not before its reply";
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.fire("/other", WatchEvent::changed), Ids{});
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
-  const auto on_event = watches.take_fired(kA);
-  ASSERT_TRUE(on_event);
-  on_event({}, WatchEvent::changed);
-  EXPECT_EQ(calls, 1);
-  EXPECT_FALSE(watches.take_fired(kA));
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{});
-  EXPECT_EQ(watches.cancel(kA), kNoWatch) << "the servers watch no more";
-  EXPECT_EQ(watches.watch_count(), 0U);
-  EXPECT_EQ(watches.bytes(), 0U);
-}
-
-TEST(WatchRegistry, LastInterestCancelled_RemovesTheServerWatch) {
-  WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.cancel(kA), kNoWatch);
-  EXPECT_EQ(watches.cancel(kA), kNoWatch);
-  EXPECT_EQ(watches.cancel(kB), kN);
-  EXPECT_EQ(watches.watch_count(), 0U);
+/// Registers an interest, and passes the reply to its request.
+void arm(WatchRegistry& watches, RequestId id, const Watch& watch = {"/n"},
+         ServerWatch reply = ServerWatch::armed) {
+  ASSERT_TRUE(watches.expect(id, watch, kNothing));
+  EXPECT_EQ(watches.settle(id, reply), kNoWatch);
 }
 
 TEST(WatchRegistry, InterestInFlight_KeepsTheServerWatch) {
   WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
+  arm(watches, kA);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_EQ(watches.cancel(kA), kNoWatch) << "B's may be set by now";
   EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kN) << "but A's still is";
@@ -132,41 +104,9 @@ TEST(WatchRegistry, CancelledBetweenEventAndCall_IsNotCalled) {
   EXPECT_FALSE(watches.take_fired(kB));
 }
 
-TEST(WatchRegistry, Event_FiresTheWatchesOfItsKind) {
-  const auto fired_by = [](WatchEvent event) {
-    WatchRegistry watches(100);
-    EXPECT_TRUE(watches.expect(kC, *kN, kNothing));
-    EXPECT_TRUE(watches.expect(kA, *kChildrenOfN, kNothing));
-    EXPECT_TRUE(watches.expect(kB, *kN, kNothing));
-    for (const RequestId id : {kA, kB, kC})
-      EXPECT_EQ(watches.settle(id, ServerWatch::armed), kNoWatch);
-    return watches.fire("/n", event);
-  };
-  EXPECT_EQ(fired_by(WatchEvent::created), (Ids{kB, kC}));
-  EXPECT_EQ(fired_by(WatchEvent::changed), (Ids{kB, kC}));
-  EXPECT_EQ(fired_by(WatchEvent::children), Ids{kA});
-  EXPECT_EQ(fired_by(WatchEvent::deleted), (Ids{kA, kB, kC})) << "in the order of their requests";
-}
-
-TEST(WatchRegistry, DataAndChildWatch_AreIndependent) {
-  WatchRegistry watches(4);
-  ASSERT_TRUE(watches.expect(kA, *kN, kNothing));
-  ASSERT_TRUE(watches.expect(kB, *kChildrenOfN, kNothing));
-  EXPECT_EQ(watches.bytes(), 4U) << "both are registered at the next server";
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{kA});
-  EXPECT_TRUE(watches.begin_removal(*kN));
-  EXPECT_FALSE(watches.begin_removal(*kChildrenOfN));
-  EXPECT_EQ(watches.cancel(kB), kChildrenOfN);
-  EXPECT_TRUE(watches.begin_removal(*kChildrenOfN));
-  EXPECT_EQ(watches.bytes(), 0U);
-}
-
 TEST(WatchRegistry, PathWantedAgain_WatchIsNotRemoved) {
   WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
+  arm(watches, kA);
   EXPECT_EQ(watches.cancel(kA), kN);
   ASSERT_TRUE(watches.expect(kB, {"/n"}, kNothing));
   EXPECT_FALSE(watches.begin_removal(*kN));
@@ -174,38 +114,11 @@ TEST(WatchRegistry, PathWantedAgain_WatchIsNotRemoved) {
   EXPECT_TRUE(watches.begin_removal(*kN));
 }
 
-TEST(WatchRegistry, ByteLimit_CountsDistinctPaths) {
-  WatchRegistry watches(10);
-  EXPECT_TRUE(watches.expect(kA, {"/12345"}, kNothing));
-  EXPECT_TRUE(watches.expect(kB, {"/12345"}, kNothing));
-  EXPECT_EQ(watches.bytes(), 6U);
-  EXPECT_FALSE(watches.expect(kC, {"/1234"}, kNothing));
-  EXPECT_EQ(watches.watch_count(), 1U);
-  EXPECT_TRUE(watches.expect(kC, {"/123"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::nothing), kNoWatch);
-  EXPECT_EQ(watches.bytes(), 10U);
-  EXPECT_EQ(watches.settle(kB, ServerWatch::nothing), kNoWatch);
-  EXPECT_EQ(watches.bytes(), 4U);
-}
-
-TEST(WatchRegistry, PathsWithUnreliableEvents_AreListed) {
-  WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::unreadable), kNoWatch);
-  ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
-  EXPECT_EQ(watches.settle(kB, ServerWatch::armed), kNoWatch);
-  EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
-  EXPECT_EQ(watches.cancel(kA), kN);
-  EXPECT_TRUE(watches.begin_presence_checks().empty());
-}
-
 TEST(WatchRegistry, PresenceCheckUnanswered_OthersBegin) {
   WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::refused), kNoWatch);
+  arm(watches, kA, {"/n"}, ServerWatch::refused);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
-  ASSERT_TRUE(watches.expect(kB, {"/m"}, kNothing));
-  EXPECT_EQ(watches.settle(kB, ServerWatch::refused), kNoWatch);
+  arm(watches, kB, {"/m"}, ServerWatch::refused);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/m"});
   EXPECT_TRUE(watches.begin_presence_checks().empty());
   watches.end_presence_check("/n");
@@ -215,8 +128,7 @@ TEST(WatchRegistry, PresenceCheckUnanswered_OthersBegin) {
 TEST(WatchRegistry, WatchEndsDuringPresenceCheck_NextIsChecked) {
   WatchRegistry watches(100);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-    EXPECT_EQ(watches.settle(kA, ServerWatch::refused), kNoWatch);
+    arm(watches, kA, {"/n"}, ServerWatch::refused);
     EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
     EXPECT_EQ(watches.cancel(kA), kNoWatch);
     watches.end_presence_check("/n");
@@ -225,8 +137,7 @@ TEST(WatchRegistry, WatchEndsDuringPresenceCheck_NextIsChecked) {
 
 TEST(WatchRegistry, WatchRefused_NothingIsRemoved) {
   WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::refused), kNoWatch);
+  arm(watches, kA, {"/n"}, ServerWatch::refused);
   EXPECT_EQ(watches.begin_presence_checks(), std::vector<std::string>{"/n"});
   EXPECT_FALSE(watches.is_at_servers({"/n"}));
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
@@ -269,8 +180,7 @@ TEST(WatchRegistry, EndOfInterest_NeedsNoMemory) {
 
 TEST(WatchRegistry, SessionEnded_ClearsAll) {
   WatchRegistry watches(100);
-  ASSERT_TRUE(watches.expect(kA, {"/n"}, kNothing));
-  EXPECT_EQ(watches.settle(kA, ServerWatch::armed), kNoWatch);
+  arm(watches, kA);
   watches.clear();
   EXPECT_EQ(watches.fire("/n", WatchEvent::changed), Ids{});
   EXPECT_EQ(watches.cancel(kA), kNoWatch);
