@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks and futures: acquiring without a blocked thread.
+// Acquiring without a blocked thread: handlers, futures and coroutines.
+#include <chrono>
 #include <coroutine>
-#include <cstddef>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <future>
-#include <iterator>
 #include <latch>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,11 +25,6 @@
 
 namespace zklock::testing {
 namespace {
-
-std::size_t threads_of_this_process() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
-}
 
 class Async : public LockTest {
  protected:
@@ -127,42 +121,6 @@ TEST_F(Async, ExecutorOfTheUser_RunsAllCallbacks) {
   for (const auto& id : threads.all()) EXPECT_EQ(id, expected);
 }
 
-TEST_F(Async, ThousandAsyncWaiters_GrantedInOrderWithFewThreads) {
-  constexpr std::size_t kWaiters = 1000;
-  // Eight threads for callbacks: the last callbacks may still run when the next ones begin. Two
-  // more threads that a client starts at their first use.
-  constexpr std::size_t kThreads = 8 + 2;
-  Chronicle<std::size_t> order;
-  Chronicle<FencingToken> tokens;
-  {
-    const auto warm_up = mutex_.async_acquire();
-    static_cast<void>(warm_up.wait_for(kTestTimeout));
-  }
-  Hold hold = mutex_.acquire();
-  const std::size_t threads = threads_of_this_process();
-  for (std::size_t i = 0; i < kWaiters; ++i) {
-    mutex_.async_acquire({}, [&, i](const Hold& mine, const std::exception_ptr&) {
-      order.add(i);
-      tokens.add(mine.token());
-    });
-  }
-  ASSERT_TRUE(reaches_nodes(kWaiters + 1));
-  EXPECT_LE(threads_of_this_process(), threads + kThreads);
-  EXPECT_EQ(order.size(), 0U);
-  hold.release();
-  ASSERT_TRUE(tokens.reaches(kWaiters));
-  EXPECT_LE(threads_of_this_process(), threads + kThreads);
-  const auto granted = order.all();
-  const auto all_tokens = tokens.all();
-  for (std::size_t i = 0; i < kWaiters; ++i) {
-    ASSERT_EQ(granted[i], i);
-    if (i > 0) {
-      ASSERT_LT(all_tokens[i - 1], all_tokens[i]);
-    }
-  }
-  EXPECT_TRUE(becomes_empty());
-}
-
 // Returns the code of the error that the handler receives. `start` begins the call with that
 // handler.
 template <class Handler, class Start>
@@ -178,13 +136,13 @@ std::optional<Errc> handed(Start start) {
 }
 
 template <class Awaited>
-Task<bool> granted(Awaited awaitable) {
+Task<bool> is_granted(Awaited awaitable) {
   co_return static_cast<bool>(co_await awaitable);
 }
 
 template <class Awaited>
 bool awaited(Awaited awaitable) {
-  auto task = granted(std::move(awaitable));
+  auto task = is_granted(std::move(awaitable));
   return get(task.result);
 }
 
@@ -215,14 +173,163 @@ TEST_F(Async, InvalidArguments_AreReportedAsAsyncErrors) {
   }
 }
 
-TEST_F(Async, ClosedClient_AsyncAcquireThrows) {
-  MultiMutex several(*client_, {"/a", "/b"});
+using Coroutine = Async;
+
+Task<Hold> acquire(ReentrantMutex& mutex, AcquireOptions options) {
+  Hold hold = co_await mutex.co_acquire(options);
+  co_return std::move(hold);
+}
+
+// ---- the forms of the options -------------------------------------------------------------------
+
+Task<Hold> acquire_until(ReentrantMutex& mutex, std::stop_source& stop) {
+  Hold hold = co_await mutex.co_acquire(kTestTimeout, stop.get_token());
+  co_return std::move(hold);
+}
+
+// Awaits every safe form of arguments. The temporaries of each are in the operand of co_await.
+template <class Lock>
+Task<int> acquire_in_every_form(Lock& lock) {
+  std::stop_source stop;
+  const AcquireOptions options{.deadline = kTestTimeout, .stop = stop.get_token()};
+  int granted = 0;
+  if (co_await lock.co_acquire()) ++granted;
+  if (co_await lock.co_acquire(kTestTimeout)) ++granted;
+  if (co_await lock.co_acquire(kTestTimeout, stop.get_token())) ++granted;
+  if (co_await lock.co_acquire(options)) ++granted;
+  co_return granted;
+}
+
+Task<int> acquire_permits_in_every_form(Semaphore& semaphore) {
+  std::stop_source stop;
+  const AcquireOptions options{.deadline = kTestTimeout, .stop = stop.get_token()};
+  int granted = 0;
+  if (co_await semaphore.co_acquire()) ++granted;
+  if (co_await semaphore.co_acquire(kTestTimeout, stop.get_token(), 2)) ++granted;
+  if (co_await semaphore.co_acquire(options, 2)) ++granted;
+  co_return granted;
+}
+
+Task<int> acquire_to_read_in_every_form(SharedMutex& mutex) {
+  std::stop_source stop;
+  const AcquireOptions options{.deadline = kTestTimeout, .stop = stop.get_token()};
+  int granted = 0;
+  if (co_await mutex.co_acquire_shared()) ++granted;
+  if (co_await mutex.co_acquire_shared(kTestTimeout, stop.get_token())) ++granted;
+  if (co_await mutex.co_acquire_shared(options)) ++granted;
+  co_return granted;
+}
+
+int granted(Task<int> task) {
+  return get(task.result);
+}
+
+TEST_F(Coroutine, EveryFormOfEveryClass_IsGranted) {
+  Mutex mutex(*client_, kPath);
+  SharedMutex shared(*client_, kPath);
+  PriorityMutex priority(*client_, kPath);
+  Semaphore semaphore(*client_, "/semaphore", 2);
+  MultiMutex multi(*client_, {"/a", "/b"});
+  QuorumMutex quorum({*client_}, "/quorum");
+  EXPECT_EQ(granted(acquire_in_every_form(mutex_)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(mutex)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(shared)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(priority)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(multi)), 4);
+  EXPECT_EQ(granted(acquire_in_every_form(quorum)), 4);
+  EXPECT_EQ(granted(acquire_to_read_in_every_form(shared)), 3);
+  EXPECT_EQ(granted(acquire_permits_in_every_form(semaphore)), 3);
+}
+
+TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
+  const Hold blocking = mutex_.acquire();
+  std::stop_source stop;
+  auto stopped = acquire_until(mutex_, stop);
+  ASSERT_TRUE(reaches_nodes(2));
+  stop.request_stop();
+  EXPECT_FALSE(static_cast<bool>(get(stopped.result)));
+  EXPECT_TRUE(reaches_nodes(1));
+}
+
+// ---- coroutines that are destroyed while they wait ----------------------------------------------
+
+// Whether a call accepts a temporary AcquireOptions, with or without its type name. None may: see
+// BasicAwaitable.
+template <class Lock>
+concept TakesTemporaryOptions = requires(Lock& lock) {
+  lock.co_acquire(AcquireOptions{.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire({.deadline = Deadline::never()});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire(AcquireOptions{.deadline = Deadline::never()}, 1);
+}
+|| requires(Lock& lock) {
+  lock.co_acquire({.deadline = Deadline::never()}, 1);
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared(AcquireOptions{});
+}
+|| requires(Lock& lock) {
+  lock.co_acquire_shared({.deadline = Deadline::never()});
+};
+static_assert(!TakesTemporaryOptions<ReentrantMutex> && !TakesTemporaryOptions<Mutex>);
+static_assert(!TakesTemporaryOptions<SharedMutex> && !TakesTemporaryOptions<Semaphore>);
+static_assert(!TakesTemporaryOptions<PriorityMutex> && !TakesTemporaryOptions<MultiMutex>);
+static_assert(!TakesTemporaryOptions<QuorumMutex>);
+
+template <class Lock>
+Owned wait_for(Lock& lock, std::stop_token stop, bool& resumed) {
+  const auto hold = co_await lock.co_acquire(Deadline::never(), stop);
+  resumed = true;
+}
+
+TEST_F(Coroutine, DestroyedWhileItWaits_LeavesTheQueue) {
+  bool resumed = false;
+  MultiMutex multi(*client_, {kPath, "/other"});
+  std::stop_source stop;
+  Hold blocking = mutex_.acquire();
+  for (const bool stoppable : {false, true}) {
+    const std::stop_token token = stoppable ? stop.get_token() : std::stop_token();
+    const Owned waiting = wait_for(mutex_, token, resumed);
+    const Owned of_multi = wait_for(multi, token, resumed);
+    ASSERT_TRUE(reaches_nodes(3));
+    waiting.handle.destroy();
+    of_multi.handle.destroy();
+    EXPECT_TRUE(reaches_nodes(1)) << "while the lock is held";
+  }
+  blocking.release();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_FALSE(resumed);
+}
+
+// The grant is on its way to the coroutine: the executor has queued its task.
+TEST_F(Coroutine, DestroyedBeforeItsGrantIsDelivered_ReleasesTheHold) {
+  Chronicle<std::function<void()>> tasks;
+  ClientOptions with_executor = options();
+  with_executor.executor = [&tasks](std::function<void()> task) { tasks.add(std::move(task)); };
+  const auto client = connect(with_executor);
+  ReentrantMutex mutex(*client, kPath);
+  bool resumed = false;
+  const Owned waiting = wait_for(mutex, {}, resumed);
+  ASSERT_TRUE(tasks.reaches(1));
+  waiting.handle.destroy();
+  for (const auto& task : tasks.all()) task();
+  EXPECT_FALSE(resumed);
+  EXPECT_TRUE(becomes_empty());
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+TEST_F(Coroutine, ClosedClient_AwaitThrows) {
+  const Hold blocking = mutex_.acquire();
+  auto waiting = acquire(mutex_, {});
+  ASSERT_TRUE(reaches_nodes(2));
   client_->close();
-  const auto none = [](const auto&, const std::exception_ptr&) {};
-  EXPECT_EQ(error_of([&] { return mutex_.async_acquire({.max_hold = 0ms}, none), 0; }),
-            Errc::closed);
-  EXPECT_EQ(error_of([&] { return several.async_acquire({.max_hold = 0ms}, none), 0; }),
-            Errc::closed);
+  EXPECT_EQ(error_of([&] { return get(waiting.result); }), Errc::closed);
+  auto too_late = acquire(mutex_, {});
+  EXPECT_EQ(error_of([&] { return get(too_late.result); }), Errc::closed);
 }
 
 }  // namespace

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock classes meet the lockable requirements of the standard library and of Boost. The guards
-// are used with ReentrantMutex.
+// The lock classes meet the lockable requirements of the standard library and of Boost. Boost.Thread
+// interrupts a call.
+#include <atomic>
 #include <chrono>
 #include <concepts>
-#include <deque>
-#include <exception>
-#include <future>
-#include <map>
-#include <mutex>
-#include <string>
+#include <memory>
+#include <ratio>
+#include <system_error>
 #include <type_traits>
+#include <utility>
 
 #include <boost/chrono.hpp>
-#include <boost/thread/lock_algorithms.hpp>
 #include <boost/thread/lock_types.hpp>
+#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
-#include "conformance/blockable_test.h"
+#include "conformance/lock_test.h"
 
 namespace zklock::testing {
 namespace {
@@ -133,121 +132,51 @@ static_assert(!ComparableWithANumber<FencingToken> && !ComparableWithANumber<Own
 static_assert(!std::is_convertible_v<Hold, bool> && std::is_constructible_v<bool, Hold>);
 static_assert(!std::default_initializable<Owner> && !std::constructible_from<Owner, int>);
 
-using Lockable = BlockableTest;
+static_assert(requires(ReentrantMutex & mutex, Semaphore& semaphore, AcquireHandler handler) {
+  mutex.acquire(50ms);
+  mutex.acquire(std::chrono::steady_clock::now());
+  mutex.acquire(Deadline::passed());
+  semaphore.acquire(50ms, 2);
+  mutex.async_acquire(std::move(handler));
+});
 
-TEST_F(Lockable, UniqueLockConstructors_LockOrFailAsSpecified) {
-  block();
-  EXPECT_FALSE(std::unique_lock(mutex_, std::try_to_lock).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, 50ms).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::steady_clock::now() + 50ms).owns_lock());
-  EXPECT_FALSE(std::unique_lock(mutex_, std::chrono::system_clock::now() + 50ms).owns_lock());
-  std::unique_lock deferred(mutex_, std::defer_lock);
-  EXPECT_FALSE(deferred.try_lock());
-  EXPECT_FALSE(deferred.try_lock_for(50ms));
-  unblock();
+class Blocked : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+  const std::unique_ptr<Client> other_ = connect();
+  Hold others_hold_ = ReentrantMutex(*other_, kPath).acquire();
+};
 
-  EXPECT_TRUE(deferred.try_lock_for(kTestTimeout));
-  deferred.unlock();
-  EXPECT_TRUE(deferred.try_lock_until(std::chrono::steady_clock::now() + kTestTimeout));
-  deferred.unlock();
-  deferred.lock();
-  std::unique_lock adopted(*deferred.release(), std::adopt_lock);
-  EXPECT_TRUE(adopted.owns_lock());
-  EXPECT_EQ(mutex_.hold_count(), 1);
-  adopted.unlock();
-  EXPECT_TRUE(std::unique_lock(mutex_, kTestTimeout).owns_lock());
-  EXPECT_TRUE(becomes_empty());
-}
-
-// Objects cannot be moved, like those of std::mutex. These containers do not move their elements.
-TEST_F(Lockable, ContainersOfMutexes_AreUsable) {
-  std::map<std::string, ReentrantMutex> by_path;
-  std::deque<Mutex> in_a_row;
-  for (const std::string path : {"/a", "/b"}) {
-    by_path.try_emplace(path, *client_, path);
-    in_a_row.emplace_back(*client_, path + "/below");
-  }
-  const std::scoped_lock all(by_path.at("/a"), by_path.at("/b"), in_a_row[0], in_a_row[1]);
-  EXPECT_TRUE(by_path.at("/b").is_held_by_this_thread());
-  EXPECT_TRUE(in_a_row[1].is_locked());
-}
-
-TEST_F(Lockable, DeadlineAlone_IsEnoughForAcquire) {
-  block();
-  EXPECT_FALSE(mutex_.acquire(50ms));
-  EXPECT_FALSE(mutex_.acquire(std::chrono::steady_clock::now() + 50ms));
-  EXPECT_FALSE(mutex_.acquire(Deadline::passed()));
-  unblock();
-  EXPECT_TRUE(mutex_.acquire(kTestTimeout));
-
-  Semaphore semaphore(*client_, "/permits", 2);
-  const Permit both = semaphore.acquire(kTestTimeout, 2);
-  EXPECT_EQ(both.permits(), 2);
-  EXPECT_FALSE(semaphore.acquire({.deadline = 50ms}));
-}
-
-TEST_F(Lockable, HandlerAlone_IsEnoughForAsyncAcquire) {
-  std::promise<bool> granted;
-  mutex_.async_acquire(
-      [&](const Hold& hold, const std::exception_ptr&) { granted.set_value(bool{hold}); });
-  auto result = granted.get_future();
-  EXPECT_TRUE(get(result));
-}
-
-TEST_F(Lockable, BoostUniqueLock_LocksAndUnlocks) {
-  {
-    const boost::unique_lock<ReentrantMutex> lock(mutex_);
-    EXPECT_TRUE(lock.owns_lock());
-    EXPECT_FALSE(others_mutex_.try_lock());
-  }
-  block();
-  boost::unique_lock<ReentrantMutex> lock(mutex_, boost::try_to_lock);
-  EXPECT_FALSE(lock.owns_lock());
-  unblock();
-  lock.lock();
-  EXPECT_TRUE(mutex_.is_held_by_this_thread());
+TEST_F(Blocked, BoostClocks_AreAcceptedAsTimeouts) {
+  using boost::chrono::milliseconds;
+  using boost::chrono::steady_clock;
+  const auto soon = milliseconds(50);
+  const auto late = boost::chrono::seconds(kTestTimeout.count());
+  boost::unique_lock<ReentrantMutex> lock(mutex_, boost::defer_lock);
+  EXPECT_FALSE(lock.try_lock_for(soon));
+  EXPECT_FALSE(lock.try_lock_until(steady_clock::now()));
+  EXPECT_FALSE(lock.try_lock_until(boost::chrono::system_clock::now() + soon));
+  others_hold_.release();
+  EXPECT_TRUE(lock.try_lock_for(late));
   lock.unlock();
-  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(lock.try_lock_until(steady_clock::now() + late));
 }
 
-// A template: if the clocks of Boost are not accepted, the test fails instead of the build.
-template <class Mutex>
-void use_boost_clocks(Mutex& mutex, const std::function<void()>& unblock) {
-  if constexpr (BoostTimedLockable<Mutex>) {
-    boost::unique_lock<Mutex> lock(mutex, boost::defer_lock);
-    EXPECT_FALSE(lock.try_lock_for(boost::chrono::milliseconds(50)));
-    EXPECT_FALSE(lock.try_lock_until(boost::chrono::steady_clock::now()));
-    EXPECT_FALSE(
-        lock.try_lock_until(boost::chrono::system_clock::now() + boost::chrono::milliseconds(50)));
-    unblock();
-    EXPECT_TRUE(lock.try_lock_for(boost::chrono::seconds(kTestTimeout.count())));
-    lock.unlock();
-    EXPECT_TRUE(lock.try_lock_until(boost::chrono::steady_clock::now() +
-                                    boost::chrono::seconds(kTestTimeout.count())));
-  } else {
-    unblock();
-    FAIL() << "try_lock_for and try_lock_until do not take boost::chrono";
-  }
-}
-
-TEST_F(Lockable, BoostClocks_AreAcceptedAsTimeouts) {
-  block();
-  use_boost_clocks(mutex_, [this] { unblock(); });
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Lockable, BoostLock_AcquiresBothOrNeither) {
-  ReentrantMutex second(*client_, "/second");
-  boost::lock(mutex_, second);
-  EXPECT_TRUE(mutex_.is_held_by_this_thread());
-  EXPECT_TRUE(second.is_held_by_this_thread());
-  second.unlock();
-  mutex_.unlock();
-
-  block();
-  EXPECT_EQ(boost::try_lock(second, mutex_), 1);  // index of the second one
-  EXPECT_FALSE(second.is_held_by_this_thread());
-  EXPECT_TRUE(becomes_empty("/second"));
+TEST_F(Blocked, InterruptionDisabled_WaitsUntilGranted) {
+  std::atomic<bool> granted{false};
+  boost::thread thread([&] {
+    const boost::this_thread::disable_interruption disabled;
+    mutex_.lock();
+    granted = true;
+    mutex_.unlock();
+  });
+  EXPECT_TRUE(reaches_nodes(2));
+  thread.interrupt();
+  EXPECT_EQ(nodes().size(), 2U);
+  others_hold_.release();
+  thread.join();
+  EXPECT_TRUE(granted);
 }
 
 }  // namespace

@@ -100,22 +100,6 @@ TEST_F(CounterEnd, SharedCount_SurvivesTheRecreationOfThePath) {
   EXPECT_EQ(nodes(), (std::vector<std::string>{"count", "permits-3-0000000001"}));
 }
 
-TEST_F(CounterEnd, ContenderExists_LaterContendersWaitForItsDeletion) {
-  ASSERT_EQ(raw().create(kPath).rc, ZOK);
-  ASSERT_EQ(raw().create(kPath + "/lock-0000000007").rc, ZOK);
-  ASSERT_NO_FATAL_FAILURE(set_counter(kLast));
-
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  EXPECT_FALSE(mutex.try_lock());
-  EXPECT_FALSE(mutex.try_lock_for(50ms));
-  auto waits = mutex.async_acquire();
-  EXPECT_FALSE(mutex.try_lock_for(50ms));
-  EXPECT_FALSE(is_ready(waits));
-  ASSERT_EQ(raw().delete_node(kPath + "/lock-0000000007"), ZOK);
-  EXPECT_EQ(get(waits).node(), kPath + "/lock-0000000000");
-}
-
 // Half of the threads use a new object for each call, so no state of an object carries over.
 TEST_F(CounterEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
   constexpr int kClients = 4;
@@ -152,35 +136,6 @@ TEST_F(CounterEnd, CallsAreRepeatedEveryMillisecond_PathIsRecreated) {
   for (auto& thread : threads) EXPECT_NO_THROW(get(thread));
   EXPECT_GE(granted, kEnough);
   EXPECT_EQ(overlaps, 0);
-}
-
-TEST_F(LockTest, ZnodeNameAheadOfTheCounter_AcquireFails) {
-  ASSERT_EQ(raw().create(kPath).rc, ZOK);
-  const std::string by_hand = kPath + "/lock-0000000004";
-  ASSERT_EQ(raw().create(by_hand).rc, ZOK);  // the counter is at 1
-
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  for (int i = 1; i < 4; ++i) {
-    EXPECT_EQ(mutex.acquire({.deadline = kTestTimeout}).node(),
-              kPath + "/lock-000000000" + std::to_string(i));
-    ASSERT_TRUE(client->flush(kTestTimeout));
-  }
-  EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
-            "lock /lock: another program made the znode lock-0000000004 with the next sequence "
-            "number of the path; delete that znode, or create and delete another child of the path "
-            "[node_exists]");
-  EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::node_exists);
-  LeaderLatch latch(*client, kPath);
-  latch.start();
-  EXPECT_FALSE(latch.wait_until_leader(50ms));
-  ASSERT_EQ(raw().delete_node(by_hand), ZOK);
-  EXPECT_TRUE(latch.wait_until_leader(kTestTimeout)) << "the candidate has contended again";
-  latch.close();
-  ASSERT_TRUE(client->flush(kTestTimeout));
-  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
-  EXPECT_GT(hold.node(), by_hand);
-  EXPECT_EQ(nodes().size(), 1U);
 }
 
 }  // namespace

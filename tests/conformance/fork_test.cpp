@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // fork(): the child cannot use the parent's client; the parent keeps everything.
 #include <atomic>
-#include <cstdlib>
+#include <chrono>
+#include <cstddef>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -34,9 +37,22 @@ class Fork : public LockTest {
   std::unique_ptr<ReentrantMutex> mutex_ = std::make_unique<ReentrantMutex>(*client_, kPath);
 };
 
-TEST_F(Fork, CallsInTheChild_ThrowForked) {
+TEST_F(Fork, CallsInTheChild_ThrowForkedAndHoldNothing) {
+  MultiMutex both(*client_, {"/a", "/b"});
+  MultiHold both_held = both.acquire();
   mutex_->lock();
-  const auto child = fork_and([this] {
+  const Hold hold = mutex_->acquire();
+  const auto child = fork_and([&] {
+    if (mutex_->is_held_by_this_thread() || mutex_->hold_count() != 0) return -1;
+    if (both_held.state() != HoldState::lost || both.hold_count() != 0) return -2;
+    if (client_->is_connected()) return -3;
+    const std::string text = error_text_of([this] { mutex_->lock(); });
+    if (text !=
+        "lock /lock: the client belongs to the parent process; make a Client after fork() "
+        "[forked]") {
+      return -4;
+    }
+    both_held.release();
     return first_that_is_not_forked({
         [this] { mutex_->lock(); },
         [this] { static_cast<void>(mutex_->lock(std::stop_token{})); },
@@ -53,37 +69,19 @@ TEST_F(Fork, CallsInTheChild_ThrowForked) {
         [this] { static_cast<void>(client_->wait_until_connected(1s)); },
         [this] { static_cast<void>(client_->flush(1s)); },
         [this] { static_cast<void>(client_->add_listener([](ConnectionState) {})); },
+        [this] { static_cast<void>(client_->metrics()); },
+        [this] { static_cast<void>(client_->health()); },
+        [&] { both.lock(); },
+        [&] { both.unlock(); },
+        [&] { static_cast<void>(both.acquire()); },
+        [&] { static_cast<void>(both.async_acquire().get()); },
     });
   });
   EXPECT_EQ(child, 0);
-  EXPECT_TRUE(mutex_->is_held_by_this_thread());
+  EXPECT_EQ(mutex_->hold_count(), 2);
+  EXPECT_EQ(both_held.state(), HoldState::held);
   EXPECT_FALSE(is_free());
   mutex_->unlock();
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Fork, ErrorTextInTheChild_IsExact) {
-  const auto child = fork_and([this] {
-    return error_text_of([this] { return mutex_->lock(), 0; }) ==
-                   "lock /lock: the client belongs to the parent process; make a Client after "
-                   "fork() [forked]"
-               ? 0
-               : 1;
-  });
-  EXPECT_EQ(child, 0);
-}
-
-TEST_F(Fork, ParentHolds_ChildHoldsNothing) {
-  mutex_->lock();
-  const Hold hold = mutex_->acquire();
-  const auto child = fork_and([&] {
-    if (mutex_->is_held_by_this_thread()) return 1;
-    if (mutex_->hold_count() != 0) return 2;
-    if (client_->is_connected()) return 3;
-    return 0;
-  });
-  EXPECT_EQ(child, 0);
-  EXPECT_EQ(mutex_->hold_count(), 2);
 }
 
 // The child gives up the last reference to the path without a mutex of the parent.
@@ -220,34 +218,25 @@ TEST_F(Fork, HoldOfTheParent_IsLostInTheChildOnly) {
   EXPECT_GT(hold.valid_until(), LeaseClock::now());
 }
 
-TEST_F(Fork, ClosedClient_ChildDestroysItsObjects) {
-  mutex_->lock();
-  std::optional<Hold> hold(mutex_->acquire());
-  std::optional<Subscription> subscription(client_->add_listener([](ConnectionState) {}));
-  client_->close();
-  EXPECT_EQ(fork_and([&] {
-              const int wrong = first_that_is_not_lost(*hold);
-              hold.reset();
-              subscription.reset();
-              mutex_.reset();
-              client_.reset();
-              return wrong;
-            }),
-            0);
-  EXPECT_EQ(hold->state(), HoldState::lost);
-}
-
-TEST_F(Fork, DestroyedClient_ChildDestroysTheRemainingObjects) {
-  mutex_->lock();
-  std::optional<Hold> hold(mutex_->acquire());
-  client_.reset();
-  EXPECT_EQ(fork_and([&] {
-              const int wrong = first_that_is_not_lost(*hold);
-              mutex_.reset();
-              hold.reset();
-              return wrong;
-            }),
-            0);
+TEST_F(Fork, ClosedOrDestroyedClient_ChildDestroysItsObjects) {
+  for (const bool destroyed : {false, true}) {
+    client_ = connect();
+    mutex_ = std::make_unique<ReentrantMutex>(*client_, kPath);
+    mutex_->lock();
+    std::optional<Hold> hold(mutex_->acquire());
+    std::optional<Subscription> subscription(client_->add_listener([](ConnectionState) {}));
+    destroyed ? client_.reset() : client_->close();
+    EXPECT_EQ(fork_and([&] {
+                const int wrong = first_that_is_not_lost(*hold);
+                hold.reset();
+                subscription.reset();
+                mutex_.reset();
+                client_.reset();
+                return wrong;
+              }),
+              0);
+    EXPECT_EQ(hold->state(), HoldState::lost);
+  }
 }
 
 // The listener runs in the parent only. In the child its call never ends.
@@ -271,7 +260,8 @@ TEST_F(Fork, ListenerRuns_ChildDropsTheSubscription) {
   go_on.set_value();
 }
 
-// A child that creates its own client is another owner than its parent.
+// A child that creates its own client is another owner than its parent, though its thread has the
+// pthread_t of the parent's.
 TEST_F(Fork, ChildWithItsOwnClient_IsAnotherOwner) {
 #if ZKLOCK_THREAD_SANITIZER
   GTEST_SKIP() << "ThreadSanitizer does not allow threads in a forked child";
@@ -283,6 +273,10 @@ TEST_F(Fork, ChildWithItsOwnClient_IsAnotherOwner) {
     Client client(options());
     ReentrantMutex mutex(client, kPath);
     if (mutex.try_lock()) return 2;
+    if (mutex.is_held_by_this_thread() || mutex.hold_count() != 0) return 4;
+    if (error_of([&] { mutex.unlock(); }) != Errc::not_owner) return 5;
+    const auto all = mutex.participants();
+    if (all.size() != 1 || all[0].mine) return 6;
     ReentrantMutex another(client, "/another");
     if (!another.try_lock_for(kTestTimeout)) return 3;
     another.unlock();

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of other clients is escaped before it reaches a log or a terminal, and no output contains a
 // secret.
-#include <exception>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <iterator>
 #include <memory>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <iconv.h>
-#include <pthread.h>
 
 #include "conformance/lock_test.h"
 #include "conformance/log_capture.h"
@@ -134,6 +133,7 @@ TEST_F(Hostile, DataOfForeignContenders_IsEscaped) {
   EXPECT_TRUE(is_harmless(to_string(state)));
   const ElectionState election = ElectionObserver(*client_, path).state();
   ASSERT_TRUE(election.leader.has_value());
+  EXPECT_EQ(election.value, std::nullopt);
   expect_harmless(*election.leader);
   const auto leader = LeaderLatch(*client_, path).leader();
   ASSERT_TRUE(leader.has_value());
@@ -148,16 +148,6 @@ TEST_F(Hostile, DataOfForeignContenders_IsEscaped) {
   PriorityMutex priority(*client_, "/weights");
   expect_harmless_error([&] { priority.lock(); });
   expect_harmless(priority.participants());
-}
-
-TEST_F(Hostile, InvalidPermitCount_IsEscapedInTheError) {
-  ASSERT_EQ(raw().create("/count").rc, ZOK);
-  ASSERT_EQ(raw().create("/count/count", kHostile).rc, ZOK);
-  Semaphore semaphore(*client_, "/count", SharedCount{2});
-  expect_harmless_error([&] { return semaphore.acquire(); });
-  expect_harmless_error([&] { return semaphore.permits(); });
-  expect_harmless_error([&] { return semaphore.add_permits(1); });
-  EXPECT_EQ(error_of([&] { return semaphore.permits(); }), Errc::bad_data);
 }
 
 TEST_F(Hostile, HostileZnodeNames_AreRefusedOrEscaped) {
@@ -175,73 +165,6 @@ TEST_F(Hostile, HostileZnodeNames_AreRefusedOrEscaped) {
   expect_harmless(mutex.participants());
   expect_harmless(LockObserver(*client_, kPath).state().holders);
   EXPECT_EQ(taken, 0) << "then the servers have become more generous; what is above still counts";
-}
-
-TEST_F(Hostile, OwnHostileNames_AreWrittenAndShownEscaped) {
-  auto held = in_thread([&] {
-    ::pthread_setname_np(::pthread_self(), "\x1b[31m\n\xff");
-    return ReentrantMutex(*client_, kPath, {.label = kHostile})
-        .acquire({.owner = Owner::unique(kHostile), .note = kHostile});
-  });
-  const Hold hold = get(held);
-  EXPECT_TRUE(is_harmless(hold.owner().to_string()));
-  EXPECT_TRUE(is_harmless(hold.node()));
-  const ReentrantMutex mutex(*client_, kPath);
-  const auto all = mutex.participants();
-  ASSERT_EQ(all.size(), 1U);
-  expect_harmless(all);
-  EXPECT_NE(all[0].application.find("owned"), std::string::npos);
-  EXPECT_NE(all[0].owner.find("owned"), std::string::npos);
-  EXPECT_NE(all[0].label.find("owned"), std::string::npos);
-  EXPECT_NE(all[0].note.find("owned"), std::string::npos);
-  std::istringstream data(raw().get_data(hold.node()).data);
-  for (std::string line; std::getline(data, line);) EXPECT_TRUE(is_harmless(line));
-}
-
-TEST_F(Hostile, RefusedPathsAndHosts_AreEscapedInTheError) {
-  const std::string path = "/a" + kHostile;
-  Client& c = *client_;
-  expect_harmless_error([&] { ReentrantMutex{c, path}; });
-  expect_harmless_error([&] { ReentrantMutex{c, path, {.max_hold = 0ms}}; });
-  expect_harmless_error([&] { ReentrantMutex{c, path, {.max_local_handoffs = 0}}; });
-  expect_harmless_error([&] { Mutex{c, path, {.keep_idle_for = -1ms}}; });
-  expect_harmless_error([&] { SharedMutex{c, path, {.lock_delay = -1ms}}; });
-  expect_harmless_error([&] { Semaphore{c, path, 0}; });
-  expect_harmless_error([&] { Semaphore{c, path, 1, {.max_hold = 0ms}}; });
-  expect_harmless_error([&] { Semaphore{c, path, SharedCount{-1}}; });
-  expect_harmless_error([&] { PriorityMutex{c, path, {.weight = 11}}; });
-  expect_harmless_error([&] { PriorityMutex{c, path, {.ageing = 0}}; });
-  expect_harmless_error([&] { MultiMutex{c, {path, path}}; });
-  expect_harmless_error([&] { QuorumMutex{{}, path}; });
-  expect_harmless_error([&] { LeaderLatch{c, path}; });
-  expect_harmless_error([&] { LeaderElection{c, path, nullptr}; });
-  expect_harmless_error([&] { LockObserver{c, path}; });
-  expect_harmless_error([&] { return hold_lock(c, path, {}, {.listener = [](auto&) {}}); });
-  expect_harmless_error([&] { return request_release(c, path); });
-  expect_harmless_error([&] { return request_release(c, kPath, {.node = kHostile}); });
-  const Hold hold = ReentrantMutex(c, kPath).acquire();
-  expect_harmless_error([&] { GuardedTransaction(hold).create(path, kHostile); });
-  expect_harmless_error([&] { GuardedTransaction(hold).set(path, kHostile); });
-  expect_harmless_error([&] { GuardedTransaction(hold).check(path, -7); });
-  expect_harmless_error([&] { Client{kHostile}; });
-  expect_harmless_error([&] { Client{"127.0.0.1:1/" + kHostile}; });
-}
-
-TEST_F(Hostile, CallbackThrowsHostileText_IsLoggedEscaped) {
-  std::promise<void> called;
-  ReentrantMutex mutex(*client_, kPath);
-  mutex.async_acquire({}, [&](const Hold&, const std::exception_ptr&) {
-    called.set_value();
-    throw std::runtime_error(kHostile);
-  });
-  auto call = called.get_future();
-  get(call);
-  EXPECT_TRUE(eventually([this] { return log_.contains("owned"); }, kTestTimeout));
-  LeaderElection election(*client_, "/leader", [](Leadership&) -> void {
-    throw std::runtime_error(kHostile + "unfit");
-  });
-  election.start();
-  EXPECT_TRUE(eventually([this] { return log_.contains("unfit"); }, kTestTimeout));
 }
 
 // ---- secrets ------------------------------------------------------------------------------------
@@ -307,6 +230,7 @@ TEST_F(Secret, DigestCredential_IsInNoLogErrorZnodeOrCommandLine) {
   const std::string own = super_.get_acl(again.node()).entries.at(0).id;
 
   EXPECT_NE(error, "");
+  EXPECT_TRUE(log_.contains("zklock: session 0x"));
   EXPECT_TRUE(log_.contains("Sending request")) << "the C client's own, and its most talkative";
   for (const std::string& text : {log_.text(), error, all_nodes(), command_lines()}) {
     EXPECT_NE(text, "");

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client whose server has lost the quorum. The connection stays up and pings are answered, while
-// another client can be granted the lock. The old hold must be lost before that grant.
-#include <algorithm>
+// another client can be granted the lock. The old hold must be lost before that grant. A server in
+// read-only mode refuses clients that need to write.
+#include <chrono>
 #include <cstddef>
+#include <exception>
 #include <future>
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,29 +23,22 @@ namespace {
 // The server notices the loss of its peers only long after every session timeout of this test.
 const std::string kSyncLimit = "syncLimit=60";
 
-class IsolationTest : public ::testing::Test {
+// Member 0 is isolated. It is a follower, and the others continue.
+class Isolation : public ::testing::Test {
  protected:
-  static constexpr std::chrono::milliseconds kTimeout{6000};
-
   static TestServerOptions patient() {
     TestServerOptions patient;
     patient.extra_config = {kSyncLimit};
     return patient;
   }
-
-  std::unique_ptr<Client> connect(const std::string& hosts) const {
+  static std::unique_ptr<Client> connect(const std::string& hosts) {
     ClientOptions options;
     options.hosts = hosts;
-    options.session_timeout = kTimeout;
+    options.session_timeout = 6s;
     auto client = std::make_unique<Client>(options);
     EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
     return client;
   }
-};
-
-// Member 0 is isolated. It is a follower, and the others continue.
-class Isolation : public IsolationTest {
- protected:
   void SetUp() override {
     // Members 1 and 2 elect a leader before member 0 starts, so member 0 is a follower.
     for (const std::size_t member : {1U, 2U}) members_[member].start();
@@ -119,50 +115,72 @@ TEST_F(Isolation, WaiterIsIsolated_IsNotGranted) {
   EXPECT_GT(get(waiting).token(), token);
 }
 
-class IsolationWithoutQuorum : public IsolationTest {
+class QuorumLost : public ::testing::Test {
  protected:
-  IsolationWithoutQuorum() : ensemble_(patient()) {
+  QuorumLost() : ensemble_({.extra_jvm_flags = {"-Dreadonlymode.enabled=true"}}) {
     ensemble_.start();
     EXPECT_TRUE(ensemble_.wait_until_serving(kTestTimeout)) << ensemble_.log();
   }
+
+  std::unique_ptr<Client> client() const { return client(ensemble_.hosts()); }
+  static std::unique_ptr<Client> client(const std::string& hosts) {
+    ClientOptions options;
+    options.hosts = hosts;
+    options.session_timeout = 6s;
+    return std::make_unique<Client>(options);
+  }
+
   TestEnsemble ensemble_;
 };
 
-TEST_F(IsolationWithoutQuorum, QuorumIsLost_HoldIsLostAndNextGrantNeedsAQuorum) {
-  const auto followers = ensemble_.followers();
-  ASSERT_FALSE(followers.empty());
-  const std::size_t follower = followers[0];
-  const auto client = connect(ensemble_[follower].hosts());
-  const auto other = connect(ensemble_.hosts());
-  ReentrantMutex mutex(*client, kPath);
+TEST_F(QuorumLost, ServerBecomesReadOnly_HoldEndsAndNoneIsGranted) {
+  const auto holder = client();
+  const auto other = client();
+  ASSERT_TRUE(holder->wait_until_connected(kTestTimeout));
+  ASSERT_TRUE(other->wait_until_connected(kTestTimeout));
+  ReentrantMutex mutex(*holder, kPath);
   ReentrantMutex others_mutex(*other, kPath);
-  RawClient reader(ensemble_[follower].hosts(), {.session_timeout = 20s});
-  Hold hold = mutex.acquire();
+  const Hold hold = mutex.acquire({.deadline = kTestTimeout});
+  ASSERT_TRUE(static_cast<bool>(hold));
+  Chronicle<std::string> losses;
+  const std::stop_callback on_loss(hold.loss_token(), [&] { losses.add("lost"); });
   auto waiting = others_mutex.async_acquire();
   ASSERT_TRUE(eventually([&] { return mutex.participants().size() == 2; }, kTestTimeout));
 
-  std::promise<void> lost;
-  const std::stop_callback on_loss(hold.loss_token(), [&] { lost.set_value(); });
-  for (std::size_t i = 0; i < ensemble_.size(); ++i) {
-    if (i != follower) ensemble_[i].pause();
-  }
-  const auto paused = LeaseClock::now();
-  // The end of the lease. On a busy machine the test may notice the loss later.
-  auto lease_ends = hold.valid_until();
-  ASSERT_TRUE(eventually(
-      [&] {
-        lease_ends = std::max(lease_ends, hold.valid_until());
-        return hold.state() == HoldState::lost;
-      },
-      kTestTimeout));
-  auto loss = lost.get_future();
-  get(loss);
-  EXPECT_EQ(reader.exists(hold.node()).rc, ZOK) << "its server does not know of it";
-  EXPECT_LT(lease_ends, paused + client->session_timeout()) << "when the servers could grant";
+  ensemble_[1].kill();
+  ensemble_[2].kill();
+  ASSERT_TRUE(eventually([&] { return ensemble_[0].mode() == "read-only"; }, kTestTimeout))
+      << ensemble_.log();
+  EXPECT_TRUE(losses.has("lost"));
+  EXPECT_EQ(hold.state(), HoldState::lost);
   EXPECT_FALSE(is_ready(waiting));
 
-  for (std::size_t i = 0; i < ensemble_.size(); ++i) ensemble_[i].resume();
+  const auto late = client();
+  ReentrantMutex late_mutex(*late, kPath);
+  const auto deadline = LeaseClock::now() + 3s;
+  const std::string text =
+      error_text_of([&] { return late_mutex.acquire({.deadline = deadline}); });
+  EXPECT_GE(LeaseClock::now(), deadline);
+  EXPECT_EQ(text.rfind("lock /lock: ", 0), 0U) << text;
+  EXPECT_NE(text.find("[not_connected]"), std::string::npos) << text;
+  EXPECT_EQ(error_of([&] { return late_mutex.participants(1s); }), Errc::not_connected);
+  EXPECT_EQ(late->health().state, HealthState::degraded);
+  // A client that knows only the read-only server learns why it is refused.
+  const auto at_read_only = client(ensemble_[0].hosts());
+  EXPECT_FALSE(at_read_only->wait_until_connected(2s));
+  ReentrantMutex refused(*at_read_only, kPath);
+  const std::string cause = error_text_of([&] { return refused.acquire({.deadline = 1s}); });
+  EXPECT_NE(cause.find(ensemble_[0].hosts() + " closed the connection; check its quorum"),
+            std::string::npos)
+      << cause;
+  EXPECT_FALSE(is_ready(waiting));
+  EXPECT_EQ(ensemble_[0].mode(), "read-only");
+
+  ensemble_[1].start();
+  ensemble_[2].start();
   EXPECT_GT(get(waiting).token(), hold.token());
+  EXPECT_TRUE(static_cast<bool>(late_mutex.acquire({.deadline = kTestTimeout})));
+  EXPECT_EQ(losses.size(), 1U);
 }
 
 }  // namespace

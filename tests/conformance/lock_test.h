@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -64,6 +67,13 @@ std::string error_text_of(Call&& call) {
     return error.what();
   }
   return {};
+}
+
+// Returns the count of entries of a folder in /proc/self: of threads ("task"), or of descriptors
+// ("fd").
+inline std::size_t entries(const char* folder) {
+  const std::filesystem::directory_iterator all(std::string("/proc/self/") + folder);
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
 // Runs `call` in a new thread.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Losses are reported even if all callback threads are busy.
 #include <atomic>
-#include <cstddef>
+#include <deque>
+#include <exception>
 #include <functional>
 #include <latch>
 #include <list>
@@ -15,6 +16,8 @@
 
 #include <gtest/gtest.h>
 
+#include "conformance/gate.h"
+#include "conformance/leader_fixture.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
 #include "zklock/testing/servers/expire_session.h"
@@ -72,25 +75,35 @@ struct Listened {
   std::stop_callback<std::function<void()>> on_loss_;
 };
 
-class LossNotice : public LockTest {
+class LossNotice : public OwnServerTest {
  protected:
-  // Waits until a handler has started. Returns whether that is so and no handler has returned.
-  static bool become_busy(const BusyHandlers& handlers) {
-    return eventually([&] { return handlers.entered() > 0; }, kTestTimeout) &&
-           handlers.notified() == 0;
+  // Checks that a loss is reported although handlers occupy every thread for callbacks.
+  void expect_notice(const ClientOptions& options, int handlers,
+                     const std::function<void(Client&)>& lose) {
+    BusyHandlers busy;
+    const auto client = connect(options);
+    ReentrantMutex mutex(*client, kPath);
+    const Listened listened(mutex);
+    busy.start(*client, handlers);
+    ASSERT_TRUE(eventually([&] { return busy.entered() > 0; }, kTestTimeout));
+    ASSERT_EQ(busy.notified(), 0);
+    lose(*client);
+    EXPECT_TRUE(listened.is_notified());
+    EXPECT_TRUE(busy.all_are_notified());
+    server_.resume();
   }
 };
 
-TEST_F(LossNotice, SessionEndsWhileHandlersBlock_LossIsReported) {
-  BusyHandlers handlers;
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  const Listened listened(mutex);
-  handlers.start(*client, kHandlers);
-  ASSERT_TRUE(become_busy(handlers));
-  expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(listened.is_notified());
-  EXPECT_TRUE(handlers.all_are_notified());
+TEST_F(LossNotice, HandlersBlock_EachLossIsReported) {
+  const auto expire = [&](Client& client) { expire_session(chroot_.hosts(), client.session_id()); };
+  expect_notice(options(), kHandlers, expire);
+  expect_notice(options(), kHandlers, [](Client& client) { client.close(); });
+  // No event reports the session's end; the leases expire.
+  expect_notice(options(), kHandlers, [&](Client&) { server_.pause(); });
+  SingleThread executor;
+  ClientOptions with_executor = options();
+  with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
+  expect_notice(with_executor, 1, expire);
 }
 
 TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
@@ -115,51 +128,8 @@ TEST_F(LossNotice, ThirtyLossCallbacksBlock_NextLossIsReported) {
   go_on.count_down();
 }
 
-TEST_F(LossNotice, OnlyExecutorThreadBlocks_LossIsReported) {
-  SingleThread executor;
-  BusyHandlers handlers;
-  ClientOptions with_executor = options();
-  with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
-  const auto client = connect(with_executor);
-  ReentrantMutex mutex(*client, kPath);
-  const Listened listened(mutex);
-  handlers.start(*client, 1);
-  ASSERT_TRUE(become_busy(handlers));
-  expire_session(chroot_.hosts(), client->session_id());
-  EXPECT_TRUE(listened.is_notified());
-  EXPECT_TRUE(handlers.all_are_notified());
-}
-
-TEST_F(LossNotice, ClientIsClosedWhileHandlersBlock_LossIsReported) {
-  BusyHandlers handlers;
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  const Listened listened(mutex);
-  handlers.start(*client, kHandlers);
-  ASSERT_TRUE(become_busy(handlers));
-  client->close();
-  EXPECT_TRUE(listened.is_notified());
-  EXPECT_TRUE(handlers.all_are_notified());
-}
-
-class LossNoticeOfAFrozenServer : public OwnServerTest {};
-
-TEST_F(LossNoticeOfAFrozenServer, LeaseExpiresWhileHandlersBlock_LossIsReported) {
-  BusyHandlers handlers;
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  const Listened listened(mutex);
-  handlers.start(*client, kHandlers);
-  ASSERT_TRUE(eventually([&] { return handlers.entered() > 0; }, kTestTimeout));
-  EXPECT_EQ(handlers.notified(), 0);
-  server_.pause();  // no event reports the session's end; the leases expire
-  EXPECT_TRUE(listened.is_notified());
-  EXPECT_TRUE(handlers.all_are_notified());
-  server_.resume();
-}
-
 // At this level the C client logs each heartbeat, on the thread of the timers.
-TEST_F(LossNoticeOfAFrozenServer, SinkOfTheLogBlocks_LossIsReported) {
+TEST_F(LossNotice, SinkOfTheLogBlocks_LossIsReported) {
   const auto go_on = std::make_shared<std::latch>(1);
   const auto blocked = std::make_shared<std::atomic<bool>>(false);
   ClientOptions logged = options();
@@ -176,6 +146,49 @@ TEST_F(LossNoticeOfAFrozenServer, SinkOfTheLogBlocks_LossIsReported) {
   EXPECT_TRUE(listened.is_notified());
   server_.resume();
   go_on->count_down();
+}
+
+class LeaderNotice : public LeaderTest<LockTest> {
+ protected:
+  LeadershipLog log_;
+  const std::unique_ptr<Client> client_ = connect();
+};
+
+// Callbacks that block occupy every thread that reports losses.
+TEST_F(LeaderNotice, LossCallbacksBlock_QueriesReportTheLossAtOnce) {
+  Gate gate;
+  const auto latch = leading_latch(*client_);
+  const auto subscription = log_.listen_to(*latch);
+  ASSERT_TRUE(log_.reaches(1));
+  const Leadership first = latch->leadership();
+  ReentrantMutex mutex(*client_, "/other");
+  std::vector<Hold> holds;
+  std::deque<std::stop_callback<std::function<void()>>> callbacks;
+  const Gate::Opener opener(gate);
+  for (int i = 0; i < 32; ++i) {
+    ReentrantMutex elsewhere(*client_, "/other-" + std::to_string(i));
+    holds.push_back(elsewhere.acquire({.owner = Owner::unique()}));
+    callbacks.emplace_back(holds.back().loss_token(), [&gate] { gate.pass(); });
+  }
+  const TestServer* const server = SharedServer::server();
+  if (server == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  for (const Hold& hold : holds) {
+    ASSERT_TRUE(eventually([&] { return watched(*server, hold.node()); }, kTestTimeout));
+    ASSERT_EQ(raw().delete_node(hold.node()), ZOK);
+  }
+  ASSERT_TRUE(gate.reached_by(32));
+  ASSERT_TRUE(latch->has_leadership());
+  expire(*client_);
+  EXPECT_TRUE(eventually([&] { return !latch->has_leadership(); }, kTestTimeout));
+  EXPECT_EQ(first.state(), HoldState::lost);
+  EXPECT_TRUE(first.end_token().stop_requested());
+  EXPECT_FALSE(latch->wait_until_leader(Deadline::passed()));
+  EXPECT_EQ(log_.size(), 1U);  // the listener was not called
+  gate.open();
+  EXPECT_TRUE(leads_after(*latch, first.token()));
+  ASSERT_TRUE(log_.reaches(3));
+  EXPECT_TRUE(log_.is_in_order());
+  callbacks.clear();
 }
 
 }  // namespace

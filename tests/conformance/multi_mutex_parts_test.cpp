@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// MultiMutex: parts of several kinds.
-#include <cstddef>
+// MultiMutex: parts of several kinds, and losses during the wait or the hold.
+#include <atomic>
+#include <chrono>
+#include <future>
 #include <memory>
-#include <mutex>
+#include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -20,12 +22,6 @@ class MultiMutexParts : public LockTest {
     return becomes_empty("/reader") && becomes_empty("/permits") && becomes_empty("/mutex");
   }
   int free_permits() const { return others_permits_.available_permits(); }
-  // Returns the text of the Error without its code.
-  template <class Call>
-  static std::string cause_of(Call&& call) {
-    const std::string text = error_text_of(std::forward<Call>(call));
-    return text.substr(0, text.rfind(" ["));
-  }
 
   const std::unique_ptr<Client> client_ = connect();
   MultiMutex mutex_{*client_,
@@ -50,37 +46,26 @@ TEST_F(MultiMutexParts, Acquire_ReturnsHoldOfEachKind) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(MultiMutexParts, ReaderPart_SharesWithReaders) {
-  const Hold reader = others_lock_.acquire_shared({.owner = Owner::unique()});
-  {
-    const std::lock_guard guard(mutex_);
-    EXPECT_FALSE(others_lock_.try_lock());
-    EXPECT_TRUE(others_lock_.try_lock_shared());
-    others_lock_.unlock_shared();
-    EXPECT_EQ(SharedMutex(*client_, "/reader").read_count(), 1);
-  }
-  EXPECT_EQ(SharedMutex(*client_, "/reader").read_count(), 0);
-  EXPECT_TRUE(reaches_nodes(1, "/reader"));
-}
-
-TEST_F(MultiMutexParts, WriterAhead_ReaderPartWaits) {
-  Hold writer = others_lock_.acquire();
+TEST_F(MultiMutexParts, ReaderAndWriterParts_ExcludeAsTheirClassDoes) {
+  Hold writing = others_lock_.acquire();
   EXPECT_FALSE(mutex_.try_lock());
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2, "/reader"));
-  writer.release();
-  EXPECT_EQ(get(waiting).state(), HoldState::held);
-  EXPECT_TRUE(all_become_empty());
-}
+  writing.release();
+  MultiHold hold = get(waiting);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_FALSE(others_lock_.try_lock());
+  EXPECT_TRUE(others_lock_.try_lock_shared());
+  others_lock_.unlock_shared();
+  EXPECT_EQ(SharedMutex(*client_, "/reader").read_count(), 1);
+  hold.release();
+  ASSERT_TRUE(all_become_empty());
 
-TEST_F(MultiMutexParts, WriterPart_ExcludesReaders) {
   MultiMutex writer(*client_, {LockPart::writer("/reader")});
   writer.lock();
   EXPECT_FALSE(others_lock_.try_lock_shared());
   EXPECT_EQ(SharedMutex(*client_, "/reader").write_count(), 1);
-  // The write lock covers a read lock of its owner.
-  mutex_.lock();
-  EXPECT_EQ(mutex_.hold_count(), 1);
+  mutex_.lock();    // the write lock covers a read lock of its owner
   writer.unlock();  // downgrades
   ASSERT_TRUE(client_->flush(kTestTimeout));
   EXPECT_TRUE(others_lock_.try_lock_shared());
@@ -109,75 +94,6 @@ TEST_F(MultiMutexParts, SharedCount_IsReadFromServers) {
   EXPECT_TRUE(eventually([&] { return others.available_permits() == 3; }, kTestTimeout));
 }
 
-TEST_F(MultiMutexParts, NestedCall_TakesNoMorePermits) {
-  mutex_.lock();
-  mutex_.lock();
-  const MultiHold hold = mutex_.acquire();
-  EXPECT_EQ(mutex_.hold_count(), 3);
-  EXPECT_EQ(free_permits(), 3);
-  EXPECT_EQ(nodes("/permits").size(), 1U);
-  mutex_.unlock();
-  mutex_.unlock();
-  EXPECT_EQ(mutex_.hold_count(), 1);
-  EXPECT_EQ(free_permits(), 3);
-}
-
-// Other contenders hold permits at the same time, so no other request of the owner can nest in its
-// permits.
-TEST_F(MultiMutexParts, OwnerWithPermits_GetsNoMutexAndNoOtherPermits) {
-  const Permit others = others_permits_.acquire({}, 1);
-  mutex_.lock();
-  ReentrantMutex mutex(*client_, "/permits");
-  EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::would_deadlock);
-  EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::would_deadlock);
-  MultiMutex one(*client_, {LockPart::permits("/permits", 1, 5)});
-  EXPECT_EQ(cause_of([&] { one.lock(); }),
-            "lock /permits: this owner has or requests permits on the path; release them first");
-  EXPECT_EQ(error_of([&] { MultiMutex(*client_, {LockPart::reader("/permits")}).lock(); }),
-            Errc::would_deadlock);
-  EXPECT_FALSE(mutex.is_held_by_this_thread());
-  EXPECT_FALSE(SharedMutex(*client_, "/permits").is_held_by_this_thread());
-  EXPECT_TRUE(mutex_.is_held_by_this_thread());
-  mutex_.unlock();
-  EXPECT_TRUE(one.try_lock());
-  one.unlock();
-  EXPECT_TRUE(reaches_nodes(1, "/permits"));
-}
-
-TEST_F(MultiMutexParts, UnlockThroughOtherObjects_IsRefusedHere) {
-  mutex_.lock();
-  SharedMutex(*client_, "/reader").unlock_shared();
-  try {
-    mutex_.unlock();
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.errc(), Errc::not_owner);
-    EXPECT_EQ(error.path(), "/reader");
-  }
-  EXPECT_TRUE(all_become_empty());
-}
-
-TEST_F(MultiMutexParts, LostPart_LosesAll) {
-  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
-  for (std::size_t part = 0; part < 3; ++part) {
-    const MultiHold hold = mutex_.acquire();
-    const std::string node = hold[part].node();
-    ASSERT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kTestTimeout));
-    ASSERT_EQ(raw().delete_node(node), ZOK);
-    EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout)) << node;
-    EXPECT_EQ(mutex_.hold_count(), 0);
-  }
-  EXPECT_TRUE(all_become_empty());
-}
-
-TEST_F(MultiMutexParts, OtherCountOfContenders_IsMismatch) {
-  const Permit four = Semaphore(*other_, "/permits", 4).acquire();
-  const std::string text = error_text_of([this] { mutex_.lock(); });
-  EXPECT_TRUE(text.starts_with("lock /permits: ")) << text;
-  EXPECT_EQ(error_of([this] { mutex_.lock(); }), Errc::settings_mismatch);
-  EXPECT_TRUE(becomes_empty("/mutex"));
-}
-
 TEST_F(MultiMutexParts, Participants_AreOfEachPath) {
   EXPECT_EQ(mutex_.participants(), std::vector<std::vector<Participant>>(3));
   const MultiHold hold = mutex_.acquire();
@@ -199,39 +115,122 @@ TEST_F(MultiMutexParts, Participants_AreOfEachPath) {
   EXPECT_EQ(error_of([this] { return mutex_.participants(); }), Errc::closed);
 }
 
-TEST_F(MultiMutexParts, ParticipantsOfSharedCount_HoldByCountOfServers) {
-  const MultiMutex counted(*client_, {LockPart::permits("/counted", 1, SharedCount{.initial = 1})});
-  Semaphore others(*other_, "/counted", SharedCount{.initial = 2});
-  const Permit first = others.acquire();
-  const Permit second = others.acquire();
-  auto third = others.async_acquire();
-  ASSERT_TRUE(reaches_nodes(4, "/counted"));  // the znode `count`, too
-  const auto all = counted.participants().at(0);
-  ASSERT_EQ(all.size(), 3U);
-  EXPECT_TRUE(all[0].holds && all[1].holds);
-  EXPECT_FALSE(all[2].holds);
+class MultiLoss : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  MultiMutex mutex_{*client_, {"/b", "/a"}};
+  const std::unique_ptr<Client> other_ = connect();
+  ReentrantMutex others_a_{*other_, "/a"};
+  ReentrantMutex others_b_{*other_, "/b"};
+
+  void expire() const { expire_session(chroot_.hosts(), client_->session_id()); }
+  static bool becomes_lost(const MultiHold& hold) {
+    return eventually([&] { return hold.state() == HoldState::lost; }, kTestTimeout);
+  }
+  bool waits_for_b() { return reaches_nodes(1, "/a") && reaches_nodes(2, "/b"); }
+  // Returns the only znode of /a after its owner has set a watch on it.
+  std::string settled_node_of_a() {
+    std::string node = "/a/" + nodes("/a").at(0);
+    EXPECT_TRUE(eventually([&] { return watched(*SharedServer::server(), node); }, kTestTimeout));
+    return node;
+  }
+  void evict_from_a() { ASSERT_EQ(raw().delete_node(settled_node_of_a()), ZOK); }
+};
+
+// ---- while waiting ------------------------------------------------------------------------------
+
+// The lost part has a new holder when the last part is granted. That must not be a grant of the
+// whole.
+TEST_F(MultiLoss, PartLostWhileWaiting_WholeIsNotGranted) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  Hold b = others_b_.acquire();
+  auto waiting = mutex_.async_acquire();
+  ASSERT_TRUE(waits_for_b());
+  const std::string node = settled_node_of_a();
+  auto behind = others_a_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2, "/a"));
+  ASSERT_EQ(raw().delete_node(node), ZOK);
+  Hold a = get(behind);
+  b.release();
+  ASSERT_TRUE(reaches_nodes(2, "/a"));  // it released all parts and enqueued at /a again
+  ASSERT_TRUE(becomes_empty("/b"));
+  EXPECT_FALSE(is_ready(waiting));
+  a.release();
+  const MultiHold hold = get(waiting);
+  EXPECT_EQ(hold.state(), HoldState::held);
+  EXPECT_EQ(hold[1].state(), HoldState::held);
 }
 
-TEST_F(MultiMutexParts, WrongCount_Throws) {
-  const auto made_of = [this](const LockPart& part) {
-    return cause_of([&] { return MultiMutex(*client_, {part}).paths(); });
-  };
-  EXPECT_EQ(made_of(LockPart::permits("/a", 1, 0)),
-            "lock /a: the semaphore must have at least one permit, not 0");
-  EXPECT_EQ(made_of(LockPart::permits("/a", 1, SharedCount{.initial = -1})),
-            "lock /a: the semaphore must have at least 0 permits, not -1");
-  EXPECT_EQ(made_of(LockPart::permits("/a", 3, 2)),
-            "lock /a: a call can acquire from 1 to 2 permits, not 3");
-  EXPECT_EQ(made_of(LockPart::permits("/a", 0, SharedCount{.initial = 2})),
-            "lock /a: a call can acquire at least one permit, not 0");
-  EXPECT_EQ(made_of(LockPart::permits("/a", 3, SharedCount{.initial = 2})), "");
-  EXPECT_EQ(made_of(LockPart::reader("a")), "lock a: the path does not begin with a slash");
-  const std::vector<LockPart> twice{LockPart::reader("/a"), LockPart::writer("/a")};
-  EXPECT_EQ(cause_of([&] { return MultiMutex(*client_, twice).paths(); }),
-            "lock /a: the path is given twice");
-  EXPECT_EQ(cause_of([this] { return MultiMutex(*client_, {}).paths(); }),
-            "lock: the list of paths is empty");
-  EXPECT_EQ(raw().exists("/a").rc, ZNONODE);
+TEST_F(MultiLoss, PartEvictedUnderFailPolicy_Throws) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  MultiMutex failing(*client_, {"/a", "/b"}, {.on_node_lost = OnNodeLost::fail});
+  const Hold b = others_b_.acquire();
+  auto waiting = in_thread([&] { failing.lock(); });
+  ASSERT_TRUE(waits_for_b());
+  evict_from_a();
+  const std::string text = error_text_of([&] { get(waiting); });
+  EXPECT_TRUE(text.starts_with("lock /a: the lock was acquired, and lost before")) << text;
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+}
+
+// The thread holds /a by its own lock(), and loses it. The MultiMutex must throw, as a
+// ReentrantMutex would, and must not acquire /a for that thread.
+TEST_F(MultiLoss, EarlierLockOfOwnerLost_ThrowsLockLost) {
+  ReentrantMutex a(*client_, "/a");
+  Hold b = others_b_.acquire();
+  auto locking = in_thread([&] {
+    a.lock();
+    const auto error = error_of([this] { mutex_.lock(); });
+    a.unlock();
+    return error;
+  });
+  ASSERT_TRUE(waits_for_b());
+  expire();
+  EXPECT_EQ(get(locking), Errc::lock_lost);
+  EXPECT_TRUE(becomes_empty("/a"));
+  EXPECT_TRUE(reaches_nodes(1, "/b"));
+}
+
+// ---- while holding ------------------------------------------------------------------------------
+
+TEST_F(MultiLoss, OnePartLost_WholeIsLost) {
+  if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
+  MultiHold hold = mutex_.acquire();
+  std::atomic<int> fired{0};
+  const std::stop_callback on_loss(hold.loss_token(), [&] { ++fired; });
+  evict_from_a();
+  EXPECT_TRUE(becomes_lost(hold));
+  EXPECT_TRUE(eventually([&] { return fired == 1; }, kTestTimeout));
+  EXPECT_EQ(hold[1].state(), HoldState::lost);  // /a
+  EXPECT_EQ(hold[0].state(), HoldState::held);  // /b is held until the release
+  EXPECT_FALSE(is_free("/b"));
+  expire();
+  EXPECT_TRUE(eventually([&] { return hold[0].state() == HoldState::lost; }, kTestTimeout));
+  hold.release();
+  EXPECT_EQ(fired, 1);
+}
+
+TEST_F(MultiLoss, ReleaseDuringLossCallback_DoesNotWaitForIt) {
+  MultiHold hold = mutex_.acquire();
+  const std::stop_token lost = hold.loss_token();
+  std::promise<void> entered;
+  auto is_entered = entered.get_future();
+  std::promise<void> go_on;
+  auto may_go_on = go_on.get_future();
+  std::atomic<bool> in_time{false};
+  const std::stop_callback on_loss(lost, [&] {
+    entered.set_value();
+    in_time = may_go_on.wait_for(kTestTimeout) == std::future_status::ready;
+  });
+  expire();
+  get(is_entered);
+  auto releasing = in_thread([&] {
+    hold.release();
+    go_on.set_value();
+  });
+  get(releasing);
+  EXPECT_TRUE(eventually([&] { return in_time.load(); }, kTestTimeout));
 }
 
 }  // namespace

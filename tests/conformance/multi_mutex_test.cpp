@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // MultiMutex: several paths, all or none.
+#include <array>
+#include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <functional>
+#include <future>
 #include <memory>
+#include <new>
 #include <stop_token>
 #include <string>
 #include <type_traits>
@@ -14,6 +19,7 @@
 #include "conformance/chronicle.h"
 #include "conformance/lock_test.h"
 #include "conformance/single_thread.h"
+#include "support/coroutines.h"
 
 namespace zklock::testing {
 namespace {
@@ -112,16 +118,6 @@ TEST_F(Multi, EmptyHold_IsLostAndSafeToUse) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(Multi, PartIsBusy_WaitsWithoutEnqueuingAtLaterPaths) {
-  Hold b = take("/b");
-  auto waiting = mutex_.async_acquire();
-  ASSERT_TRUE(waits_for_b());
-  EXPECT_EQ(raw().exists("/c").rc, ZNONODE);
-  EXPECT_FALSE(is_ready(waiting));
-  b.release();
-  EXPECT_EQ(get(waiting).state(), HoldState::held);
-}
-
 // ---- ends without a grant -----------------------------------------------------------------------
 
 TEST_F(Multi, Timeout_LeavesNoNode) {
@@ -141,20 +137,6 @@ TEST_F(Multi, Timeout_LeavesNoNode) {
     }
     EXPECT_EQ(hold.state(), HoldState::held);
   }
-}
-
-TEST_F(Multi, OneDeadline_AppliesToAllParts) {
-  Hold a = take("/a");
-  const Hold b = take("/b");
-  static_cast<void>(raw());                      // connects
-  const auto deadline = LeaseClock::now() + 5s;  // enqueued well before that
-  auto waiting = mutex_.async_acquire(AcquireOptions{.deadline = deadline});
-  ASSERT_TRUE(reaches_nodes(2, "/a"));
-  a.release();
-  EXPECT_FALSE(static_cast<bool>(get(waiting)));
-  EXPECT_GE(LeaseClock::now(), deadline);
-  EXPECT_TRUE(becomes_empty("/a"));
-  EXPECT_TRUE(reaches_nodes(1, "/b"));
 }
 
 TEST_F(Multi, StopWhileWaiting_LeavesAllQueues) {
@@ -208,32 +190,83 @@ TEST_F(Multi, NestedLocks_AreCountedPerPath) {
   EXPECT_TRUE(all_become_empty());
 }
 
-TEST_F(Multi, UnlockWithoutLock_ThrowsAndNamesEveryPath) {
-  const MultiHold hold = mutex_.acquire();
-  try {
-    mutex_.unlock();
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.errc(), Errc::not_owner);
-    EXPECT_EQ(error.path(), "/a, /b, /c");
-  }
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_EQ(mutex_.hold_count(), 1);
-}
-
 TEST_F(Multi, UnlockWithRefusedPaths_UnlocksTheOthers) {
+  const auto refused = [&](const std::string& paths) {
+    try {
+      mutex_.unlock();
+      ADD_FAILURE() << "nothing was thrown";
+      return std::string();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.errc(), Errc::not_owner);
+      EXPECT_EQ(error.path(), paths);
+      return std::string(error.what());
+    }
+  };
+  {
+    const MultiHold hold = mutex_.acquire();
+    refused("/a, /b, /c");
+    EXPECT_EQ(hold.state(), HoldState::held);
+    EXPECT_EQ(mutex_.hold_count(), 1);
+  }
   mutex_.lock();
   ReentrantMutex(*client_, "/a").unlock();
   ReentrantMutex(*client_, "/c").unlock();
-  try {
-    mutex_.unlock();
-    FAIL() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.errc(), Errc::not_owner);
-    EXPECT_EQ(error.path(), "/a, /c");
-    EXPECT_NE(std::string(error.what()).find("unlock /a, /c: "), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("the other locks were unlocked"), std::string::npos);
+  const std::string text = refused("/a, /c");
+  EXPECT_TRUE(text.starts_with("unlock /a, /c: ")) << text;
+  EXPECT_NE(text.find("the other locks were unlocked"), std::string::npos) << text;
+  EXPECT_TRUE(all_become_empty());
+}
+
+// ---- the end of the object ----------------------------------------------------------------------
+
+TEST_F(Multi, DestroyedWhileLocked_PartsStayLocked) {
+  std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock();
+  EXPECT_FALSE(is_free("/a") || is_free("/b") || is_free("/c"));
+  for (const std::string& path : mutex_.paths()) {
+    ReentrantMutex part(*client_, path);
+    EXPECT_TRUE(part.is_held_by_this_thread());
+    part.unlock();
   }
+  EXPECT_TRUE(all_become_empty());
+  auto ended =
+      in_thread([this] { std::make_unique<MultiMutex>(*client_, mutex_.paths())->lock(); });
+  get(ended);
+  EXPECT_TRUE(all_become_empty()) << "its thread has ended";
+}
+
+TEST_F(Multi, BlockingCallOnOnlyExecutorThread_Returns) {
+  SingleThread executor;
+  ClientOptions with_executor = options();
+  with_executor.executor = [&](std::function<void()> task) { executor(std::move(task)); };
+  const auto client = connect(with_executor);
+  MultiMutex mutex(*client, {"/a", "/b"});
+  Hold block = take("/b");
+  std::promise<bool> locked;
+  auto result = locked.get_future();
+  executor([&] {
+    mutex.lock();
+    mutex.unlock();
+    locked.set_value(true);
+  });
+  ASSERT_TRUE(reaches_nodes(2, "/b"));
+  block.release();
+  EXPECT_TRUE(get(result));
+}
+
+Task<MultiHold> acquire_with(MultiMutex::Awaitable awaitable) {
+  MultiHold hold = co_await awaitable;
+  co_return std::move(hold);
+}
+
+// The memory of the mutex is overwritten: the awaitable must not use it.
+TEST_F(Multi, MutexDestroyedBeforeAwait_IsGranted) {
+  alignas(MultiMutex) std::array<std::byte, sizeof(MultiMutex)> place{};
+  auto* const mutex = ::new (place.data()) MultiMutex(*client_, {"/a", "/b"});
+  auto awaitable = mutex->co_acquire();
+  std::destroy_at(mutex);
+  place.fill({});
+  auto awaited = acquire_with(std::move(awaitable));
+  EXPECT_EQ(get(awaited.result).state(), HoldState::held);
   EXPECT_TRUE(all_become_empty());
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that cannot create a thread any more: what a client guarantees, and what it reports.
+// A process that cannot create a thread any more: what a client guarantees, and what it reports. The
+// names of the threads.
 #include "support/no_threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -18,6 +20,7 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -39,18 +42,6 @@ class NoThreadsTest : public LockTest {
     static_cast<void>(raw());  // makes its threads
   }
 };
-
-TEST_F(NoThreadsTest, Constructor_ThrowsWithTheCause) {
-  const NoThreads none;
-  const std::string text = error_text_of([&] { return Client(options()).session_id(); });
-  EXPECT_NE(text.find(kCause), std::string::npos) << text;
-}
-
-// Returns the count of entries of a folder in /proc/self: of threads, or of descriptors.
-std::size_t entries(const char* folder) {
-  const std::filesystem::directory_iterator all(std::string("/proc/self/") + folder);
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-}
 
 // Returns the count of sessions of the shared server; 0 if this program did not start it.
 int sessions() {
@@ -96,11 +87,20 @@ TEST_F(NoThreadsTest, AnyThreadMissing_ConstructorLeavesNothing) {
 
 TEST_F(NoThreadsTest, HoldLost_IsNotified) {
   const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  const Hold hold = mutex.acquire();
+  std::atomic<bool> lost = false;
+  ReentrantMutex mutex(*client, kPath, {.listener = [&](const LockEvent& event) {
+    lost = lost || event.kind == LockEvent::Kind::lost;
+  }});
   const NoThreads none;
+  std::promise<Hold> granted;
+  mutex.async_acquire({.owner = Owner::unique()}, [&](Hold hold, const std::exception_ptr&) {
+    granted.set_value(std::move(hold));
+  });
+  auto grant = granted.get_future();
+  const Hold hold = get(grant);
   EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
   EXPECT_TRUE(eventually([&] { return hold.loss_token().stop_requested(); }, kTestTimeout));
+  EXPECT_TRUE(eventually([&] { return lost.load(); }, kTestTimeout));
 }
 
 TEST_F(NoThreadsTest, ElectionStarts_ThrowsUntilThereIsAThread) {
@@ -115,30 +115,6 @@ TEST_F(NoThreadsTest, ElectionStarts_ThrowsUntilThereIsAThread) {
   EXPECT_TRUE(is_free()) << "it does not contend";
   election.start();
   EXPECT_EQ(leads.get_future().wait_for(kTestTimeout), std::future_status::ready);
-}
-
-TEST_F(NoThreadsTest, ListenerOfALoss_IsCalled) {
-  const auto client = connect();
-  std::atomic<bool> lost = false;
-  ReentrantMutex mutex(*client, kPath, {.listener = [&](const LockEvent& event) {
-    lost = lost || event.kind == LockEvent::Kind::lost;
-  }});
-  std::optional<NoThreads> none(std::in_place);
-  const Hold hold = mutex.acquire();
-  EXPECT_EQ(raw().delete_node(hold.node()), ZOK);
-  EXPECT_TRUE(eventually([&] { return lost.load(); }, kTestTimeout));
-  none.reset();
-}
-
-TEST_F(NoThreadsTest, HandlerOfAGrant_IsCalled) {
-  const auto client = connect();
-  ReentrantMutex mutex(*client, kPath);
-  std::atomic<bool> granted = false;
-  const NoThreads none;
-  mutex.async_acquire({.owner = Owner::unique()}, [&](const Hold& hold, const std::exception_ptr&) {
-    granted = static_cast<bool>(hold);
-  });
-  EXPECT_TRUE(eventually([&] { return granted.load(); }, kTestTimeout));
 }
 
 // The executor of a listener may be a strand: nothing else calls the listener.
@@ -194,6 +170,26 @@ TEST_F(NoThreadsTest, SessionEnds_NextOneIsOpenedLater) {
   EXPECT_FALSE(client->is_connected());
   none.reset();
   EXPECT_TRUE(client->wait_until_connected(Deadline(kTestTimeout)));
+}
+
+// Returns the names of the threads of this process.
+std::vector<std::string> thread_names() {
+  std::vector<std::string> names;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream comm(task.path() / "comm");
+    if (std::string name; std::getline(comm, name)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+TEST_F(LockTest, ThreadsOfClient_HaveNames) {
+  const auto client = connect();
+  // A thread of a client of an earlier test can end later than its client.
+  for (const std::string name : {"zklock-session", "zklock-io", "zklock-events", "zklock-timer"}) {
+    EXPECT_TRUE(
+        eventually([&] { return std::ranges::count(thread_names(), name) == 1; }, kTestTimeout))
+        << name;
+  }
 }
 
 }  // namespace

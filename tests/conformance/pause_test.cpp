@@ -1,15 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that pauses or dies while it holds the lock.
-#include <future>
+// A process that pauses while it holds the lock.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
 #include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "conformance/holder_process.h"
 #include "conformance/lock_test.h"
+#include "zklock/testing/servers/child_process.h"
+#include "zklock/testing/servers/temp_dir.h"
 
 namespace zklock::testing {
 namespace {
+
+// A process (hold_child.cpp) with its own client, which holds a lock.
+class HolderProcess {
+ public:
+  struct Answer {
+    std::string state;
+    std::int64_t token = 0;
+  };
+
+  // Starts the process, which acquires the lock and then says its state.
+  HolderProcess(const std::string& hosts, std::chrono::milliseconds session_timeout) {
+    const std::string pipe = directory_.path() / "commands";
+    if (::mkfifo(pipe.c_str(), 0600) != 0) throw std::runtime_error("mkfifo " + pipe);
+    // Opened for reading too: open() then does not block, and the child never reads an end of file.
+    pipe_ = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+    if (pipe_ < 0) throw std::runtime_error("open " + pipe);
+    ChildOptions child;
+    child.argv = {ZKLOCK_HOLD_CHILD, hosts, kPath, std::to_string(session_timeout.count()), pipe};
+    child.log_file = directory_.path() / "answers";
+    process_ = std::make_unique<ChildProcess>(child);
+  }
+  ~HolderProcess() {
+    process_.reset();
+    ::close(pipe_);
+  }
+  HolderProcess(const HolderProcess&) = delete;
+  HolderProcess& operator=(const HolderProcess&) = delete;
+
+  // Sends a command and does not wait for the answer. A paused process answers after resume().
+  void send(const std::string& command) const {
+    const std::string line = command + "\n";
+    const auto written = ::write(pipe_, line.data(), line.size());
+    if (written != static_cast<ssize_t>(line.size())) throw std::runtime_error("cannot write");
+  }
+  // Blocks until the next answer. Throws if none arrives.
+  std::string receive() {
+    std::vector<std::string> all;
+    const auto answered = [&] {
+      all = lines();
+      return all.size() > received_;
+    };
+    if (!eventually(answered, kTestTimeout)) throw std::runtime_error("no answer");
+    return all[received_++];
+  }
+  Answer receive_state() {
+    Answer answer;
+    std::istringstream words(receive());
+    if (!(words >> answer.state >> answer.token)) throw std::runtime_error(words.str());
+    return answer;
+  }
+  ChildProcess& process() { return *process_; }
+
+ private:
+  std::vector<std::string> lines() const {
+    std::vector<std::string> result;
+    std::ifstream answers(directory_.path() / "answers");
+    for (std::string line; std::getline(answers, line) && !answers.eof();) result.push_back(line);
+    return result;
+  }
+
+  TempDir directory_;
+  std::unique_ptr<ChildProcess> process_;
+  int pipe_ = -1;
+  std::size_t received_ = 0;
+};
 
 class Pause : public LockTest {
  protected:
@@ -21,8 +97,8 @@ class Pause : public LockTest {
 };
 
 TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
-  HolderProcess other(chroot_.hosts(), kPath, kShortSession);
-  const auto granted = other.wait_until_held();
+  HolderProcess other(chroot_.hosts(), kShortSession);
+  const auto granted = other.receive_state();
   EXPECT_EQ(granted.state, "held");
   auto waiting = mutex_.async_acquire();
   ASSERT_TRUE(reaches_nodes(2));
@@ -56,30 +132,11 @@ TEST_F(Pause, PauseLongerThanSession_FirstQueryReportsLost) {
   EXPECT_EQ(other.receive(), "1");
 }
 
-TEST_F(Pause, PauseShorterThanLease_HoldIsRetained) {
-  HolderProcess other(chroot_.hosts(), kPath, 20s);
-  const auto granted = other.wait_until_held();
-  other.process().pause();
-  other.send("state");
-  EXPECT_FALSE(mutex_.try_lock());
-  other.process().resume();
-  const auto answer = other.receive_state();
-  EXPECT_EQ(answer.state, "held");
-  EXPECT_EQ(answer.token, granted.token);
-  EXPECT_FALSE(mutex_.try_lock());
-  other.send("losses");
-  EXPECT_EQ(other.receive(), "0");
-  other.send("exit");
-  const auto status = other.process().wait(kTestTimeout);
-  ASSERT_TRUE(status);
-  EXPECT_EQ(status->exit_code, 0);
-}
-
 // The lease has expired but the session has not. No other client can be granted, and the hold is
 // still lost.
 TEST_F(Pause, PauseLongerThanLease_LostThoughSessionLives) {
-  HolderProcess other(chroot_.hosts(), kPath, 8s);
-  const auto granted = other.wait_until_held();
+  HolderProcess other(chroot_.hosts(), 8s);
+  const auto granted = other.receive_state();
   other.process().pause();
   other.send("state");
   // A lease lasts at most two thirds of the session timeout.
@@ -91,35 +148,6 @@ TEST_F(Pause, PauseLongerThanLease_LostThoughSessionLives) {
   EXPECT_EQ(answer.token, granted.token);
   // The client deletes the znode of its lost hold, although its session lives.
   EXPECT_TRUE(static_cast<bool>(mutex_.acquire({.deadline = kTestTimeout})));
-}
-
-TEST_F(Pause, HolderKilled_NextContenderIsGranted) {
-  HolderProcess other(chroot_.hosts(), kPath, kShortSession);
-  const auto granted = other.wait_until_held();
-  auto first = mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(2));
-  auto second = mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(3));
-  other.process().kill();
-  Hold hold = get(first);
-  EXPECT_GT(hold.token().zxid, granted.token);
-  EXPECT_FALSE(is_ready(second));
-  const auto token = hold.token();
-  hold.release();
-  EXPECT_GT(get(second).token(), token);
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Pause, WaiterKilled_NextContenderIsGranted) {
-  Hold hold = mutex_.acquire();
-  HolderProcess other(chroot_.hosts(), kPath, kShortSession);
-  ASSERT_TRUE(reaches_nodes(2));
-  auto behind = mutex_.async_acquire();
-  ASSERT_TRUE(reaches_nodes(3));
-  other.process().kill();
-  hold.release();
-  EXPECT_TRUE(static_cast<bool>(get(behind)));
-  EXPECT_TRUE(becomes_empty());
 }
 
 }  // namespace

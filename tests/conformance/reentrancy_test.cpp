@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// One owner nests, different owners exclude each other, and a release affects only its own hold.
+// Owners and their counts: nesting, and the lock that belongs to no thread.
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <functional>
 #include <future>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
+#include "zklock/testing/servers/expire_session.h"
 
 namespace zklock::testing {
 namespace {
@@ -14,101 +24,12 @@ class Reentrancy : public LockTest {
  protected:
   const std::unique_ptr<Client> client_ = connect();
   ReentrantMutex mutex_{*client_, kPath};
-
-  static AcquireOptions at_once(const Owner& owner) {
-    return {.owner = owner, .deadline = Deadline::passed()};
-  }
   // Returns whether another thread can lock.
   bool another_thread_gets_it() {
     auto attempt = in_thread([this] { return mutex_.try_lock(); });
     return get(attempt);
   }
 };
-
-TEST_F(Reentrancy, ThreeNestedLocks_UseOneNode) {
-  mutex_.lock();
-  EXPECT_TRUE(mutex_.try_lock());
-  EXPECT_TRUE(mutex_.try_lock_for(kTestTimeout));
-  EXPECT_EQ(mutex_.hold_count(), 3);
-  EXPECT_EQ(nodes().size(), 1U);
-
-  mutex_.unlock();
-  mutex_.unlock();
-  EXPECT_EQ(mutex_.hold_count(), 1);
-  EXPECT_TRUE(client_->flush(kTestTimeout));
-  EXPECT_FALSE(is_free());
-
-  mutex_.unlock();
-  EXPECT_EQ(mutex_.hold_count(), 0);
-  EXPECT_TRUE(becomes_empty());
-  EXPECT_TRUE(is_free());
-}
-
-TEST_F(Reentrancy, TwoObjectsOnOnePath_Nest) {
-  ReentrantMutex second(*client_, kPath);
-  mutex_.lock();
-  second.lock();
-  EXPECT_EQ(mutex_.hold_count(), 2);
-  EXPECT_EQ(second.hold_count(), 2);
-  EXPECT_EQ(nodes().size(), 1U);
-  // One object may undo the lock() of the other: counts belong to client and path.
-  mutex_.unlock();
-  mutex_.unlock();
-  EXPECT_EQ(error_of([&] { second.unlock(); }), Errc::not_owner);
-  EXPECT_TRUE(becomes_empty());
-}
-
-TEST_F(Reentrancy, OtherPathOrClient_DoesNotNest) {
-  ReentrantMutex elsewhere(*client_, "/elsewhere");
-  const auto other = connect();
-  ReentrantMutex of_other_client(*other, kPath);
-  mutex_.lock();
-  EXPECT_EQ(elsewhere.hold_count(), 0);
-  EXPECT_FALSE(of_other_client.try_lock());  // each client has its own registry of holds
-  EXPECT_TRUE(elsewhere.try_lock());
-  elsewhere.unlock();
-  mutex_.unlock();
-}
-
-TEST_F(Reentrancy, TokenWithinGrant_RepeatsAndIncreasesWithNext) {
-  Hold first = mutex_.acquire();
-  const FencingToken token = first.token();
-  const std::string node = first.node();
-  EXPECT_GT(token, FencingToken{});
-  EXPECT_EQ(node.rfind(kPath + "/lock-", 0), 0U) << node;
-  EXPECT_EQ(raw().exists(node).stat.czxid, token.zxid);
-
-  Hold second = mutex_.acquire();
-  EXPECT_EQ(second.token(), token);
-  EXPECT_EQ(second.node(), node);
-  first.release();
-  EXPECT_EQ(mutex_.acquire().token(), token);
-  second.release();
-  EXPECT_GT(mutex_.acquire().token(), token);
-}
-
-TEST_F(Reentrancy, TwoThreadsOfOneOwner_WaitWithOneNode) {
-  const auto other = connect();
-  ReentrantMutex others_mutex(*other, kPath);
-  Hold others_hold = others_mutex.acquire();
-  const Owner owner = Owner::unique();
-  const auto acquire = [&] { return mutex_.acquire({.owner = owner}); };
-  auto first = in_thread(acquire);
-  auto second = in_thread(acquire);
-  ASSERT_TRUE(reaches_nodes(2));  // one of the holder, one shared by both calls
-  auto third = in_thread([&] { return mutex_.acquire({.owner = owner, .deadline = 100ms}); });
-  EXPECT_FALSE(static_cast<bool>(get(third)));  // a call of one owner can time out alone
-  EXPECT_EQ(nodes().size(), 2U);
-
-  others_hold.release();
-  Hold hold = get(first);
-  const Hold same = get(second);
-  EXPECT_EQ(hold.token(), same.token());
-  EXPECT_EQ(hold.node(), same.node());
-  hold.release();
-  EXPECT_EQ(same.state(), HoldState::held);
-  EXPECT_FALSE(is_free());
-}
 
 TEST_F(Reentrancy, LocksAndHoldsOfThread_AreCountedTogether) {
   Hold hold = mutex_.acquire();
@@ -117,6 +38,10 @@ TEST_F(Reentrancy, LocksAndHoldsOfThread_AreCountedTogether) {
   MultiMutex both(*client_, {kPath, "/other"});
   both.lock();
   EXPECT_EQ(mutex_.hold_count(), 4);
+  EXPECT_EQ(ReentrantMutex(*client_, "/elsewhere").hold_count(), 0);
+  const auto other = connect();
+  EXPECT_FALSE(ReentrantMutex(*other, kPath).try_lock()) << "each client counts its own holds";
+  ASSERT_TRUE(other->flush(kTestTimeout));
   mutex_.unlock();
   mutex_.unlock();
   auto elsewhere = in_thread([&] { hold.release(); });
@@ -162,12 +87,6 @@ TEST_F(Reentrancy, LockLostByOneThread_AnotherThreadNests) {
   EXPECT_FALSE(mutex_.try_lock());
   go_on.set_value();
   EXPECT_EQ(get(next), 2);
-  mutex_.lock();
-  mutex_.lock();
-  EXPECT_EQ(mutex_.hold_count(), 2);
-  mutex_.unlock();
-  EXPECT_FALSE(another_thread_gets_it());
-  mutex_.unlock();
   EXPECT_TRUE(becomes_empty());
 }
 
@@ -197,21 +116,18 @@ TEST_F(Reentrancy, MovedFromHold_IsEmptyAndSafe) {
   EXPECT_EQ(target.permits(), 1);
   EXPECT_EQ(target.state(), HoldState::held);
   EXPECT_EQ(mutex_.hold_count(), 1);
+  Hold& alias = target;
+  target = std::move(alias);
+  EXPECT_EQ(target.state(), HoldState::held);
+  EXPECT_EQ(mutex_.hold_count(), 1);
 
   target = std::move(empty);  // releases its former hold
   EXPECT_EQ(mutex_.hold_count(), 0);
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(Reentrancy, SelfAssignedHold_IsRetained) {
-  Hold hold = mutex_.acquire();
-  Hold& alias = hold;
-  hold = std::move(alias);
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_EQ(mutex_.hold_count(), 1);
-}
-
 TEST_F(Reentrancy, MutexDestroyedWhileLocked_AnotherObjectUnlocks) {
+  ::testing::internal::CaptureStderr();
   {
     ReentrantMutex mutex(*client_, "/other");
     mutex.lock();
@@ -223,6 +139,129 @@ TEST_F(Reentrancy, MutexDestroyedWhileLocked_AnotherObjectUnlocks) {
   auto ended = in_thread([this] { std::make_unique<ReentrantMutex>(*client_, "/other")->lock(); });
   get(ended);
   EXPECT_TRUE(becomes_empty("/other")) << "or until its thread ends";
+  client_->close();  // the lines are written before it returns
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("zklock: lock /other: the mutex is destroyed while locked\n"),
+            std::string::npos)
+      << log;
+}
+
+TEST_F(LockTest, SinkThatDoesNothing_SilencesTheLog) {
+  ::testing::internal::CaptureStderr();
+  ClientOptions silent = options();
+  silent.log_sink = [](LogLevel, std::string_view) {};
+  const auto client = connect(silent);
+  {
+    ReentrantMutex mutex(*client, kPath);
+    mutex.lock();
+  }
+  client->close();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+// Each class contends at the path in a single attempt.
+TEST_F(LockTest, DifferentClassesOnOnePath_ExcludeEachOther) {
+  const auto once = [] {
+    return AcquireOptions{.owner = Owner::unique(), .deadline = Deadline::passed()};
+  };
+  const std::vector<std::function<Hold(Client&)>> classes = {
+      [&](Client& c) { return Mutex(c, kPath).acquire(once()); },
+      [&](Client& c) { return ReentrantMutex(c, kPath).acquire(once()); },
+      [&](Client& c) { return SharedMutex(c, kPath).acquire(once()); },
+      [&](Client& c) { return SharedMutex(c, kPath).acquire_shared(once()); },
+      [&](Client& c) { return PriorityMutex(c, kPath).acquire(once()); },
+      [&](Client& c) { return Semaphore(c, kPath, 3).acquire(once()); },
+  };
+  const auto client = connect();
+  const auto other = connect();
+  for (std::size_t first = 0; first < classes.size(); ++first) {
+    for (std::size_t second = 0; second < classes.size(); ++second) {
+      if (first == second) continue;
+      SCOPED_TRACE(std::to_string(first) + " before " + std::to_string(second));
+      Hold hold = classes[first](*client);
+      EXPECT_TRUE(hold);
+      EXPECT_FALSE(classes[second](*client));
+      EXPECT_FALSE(classes[second](*other));
+      hold.release();
+      ASSERT_TRUE(client->flush(kTestTimeout));
+      ASSERT_TRUE(other->flush(kTestTimeout));
+    }
+  }
+}
+
+static_assert(!std::copy_constructible<Mutex> && !std::move_constructible<Mutex>);
+
+class MutexTest : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  Mutex mutex_{*client_, kPath};
+  const std::unique_ptr<Client> other_ = connect();
+  Mutex others_mutex_{*other_, kPath};
+};
+
+TEST_F(MutexTest, Destructor_Unlocks) {
+  auto mutex = std::make_unique<Mutex>(*client_, kPath);
+  mutex->lock();
+  mutex.reset();
+  ASSERT_TRUE(becomes_empty());
+}
+
+// After a loss, a Mutex can have two locks: the lost one and a newer grant.
+TEST_F(MutexTest, LostAndNewLock_AreUnlockedSeparately) {
+  mutex_.lock();
+  expire_session(chroot_.hosts(), client_->session_id());
+  ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kTestTimeout));
+  // This thread's lock was lost; another thread locks.
+  auto locks = in_thread([&] { return mutex_.try_lock_for(kTestTimeout); });
+  ASSERT_TRUE(get(locks));
+  EXPECT_TRUE(mutex_.is_locked());
+  mutex_.unlock();
+  EXPECT_TRUE(mutex_.is_locked()) << "the calling thread's lock was released, not the other";
+  EXPECT_FALSE(others_mutex_.try_lock());
+  mutex_.unlock();
+  EXPECT_FALSE(mutex_.is_locked()) << "one lock is left, of either thread";
+  EXPECT_EQ(error_text_of([&] { mutex_.unlock(); }),
+            "unlock /lock: this object does not hold the lock by lock() [not_owner]");
+  EXPECT_TRUE(others_mutex_.try_lock_for(kTestTimeout));
+  others_mutex_.unlock();
+}
+
+// If the calling thread has no lock of its own, unlock() undoes the oldest.
+TEST_F(MutexTest, UnlockByOtherThread_UnlocksTheOldest) {
+  std::thread([&] { mutex_.lock(); }).join();
+  expire_session(chroot_.hosts(), client_->session_id());
+  ASSERT_TRUE(eventually([&] { return !mutex_.is_locked(); }, kTestTimeout));
+  std::thread([&] { mutex_.lock(); }).join();
+  mutex_.unlock();
+  EXPECT_TRUE(mutex_.is_locked());
+  mutex_.unlock();
+  EXPECT_FALSE(mutex_.is_locked());
+}
+
+// The grant races with the destructor. lock() returns first and the destructor releases the lock,
+// or lock() throws. In both cases the path becomes free.
+TEST_F(MutexTest, DestructorRacesWithGrant_PathBecomesFree) {
+  for (int round = 0; round < 30; ++round) {
+    std::unique_ptr<Mutex> mutex;
+    std::promise<void> destroyed;
+    const auto destroy = [&](const LockEvent& event) {
+      if (event.kind != LockEvent::Kind::acquired) return;
+      mutex.reset();
+      destroyed.set_value();
+    };
+    mutex = std::make_unique<Mutex>(*client_, kPath, LockOptions{.listener = destroy});
+    auto locked = in_thread([raw = mutex.get()] {
+      return error_of([&] {
+        raw->lock();
+        return 0;
+      });
+    });
+    auto destruction = destroyed.get_future();
+    get(destruction);
+    const auto error = get(locked);
+    EXPECT_TRUE(!error || *error == Errc::closed);
+    ASSERT_TRUE(becomes_empty()) << round;
+  }
 }
 
 }  // namespace

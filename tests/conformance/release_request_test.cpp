@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// request_release(): the request to a holder, and the forced release.
+// request_release(): the request to a holder, and the forced release. evict(): the delete of a
+// contender's znode by another client.
 #include <chrono>
-#include <future>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/event_log.h"
-#include "conformance/holder_process.h"
+#include "conformance/interruption.h"
 #include "conformance/lock_test.h"
+#include "zklock/evict.h"
 #include "zklock/testing/fault_proxy.h"
 
 namespace zklock::testing {
@@ -24,15 +24,6 @@ class ReleaseRequests : public LockTest {
   EventLog log_;
   ReentrantMutex mutex_{*client_, kPath, {.listener = log_.listener()}};
 };
-
-TEST_F(ReleaseRequests, HolderIgnoresRequest_RequestTimesOut) {
-  const Hold hold = mutex_.acquire();
-  EXPECT_FALSE(request_release(*requester_, kPath, {.deadline = 5s}));
-  EXPECT_TRUE(requester_->flush(kTestTimeout));
-  EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
-  EXPECT_EQ(hold.state(), HoldState::held);
-  EXPECT_TRUE(log_.reaches({"acquired", "release_requested"}));
-}
 
 TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
   if (SharedServer::server() == nullptr) GTEST_SKIP() << "needs a server of this kit";
@@ -95,15 +86,6 @@ TEST_F(ReleaseRequests, ForcedBesidePlainRequest_HolderIsLost) {
   EXPECT_TRUE(becomes_empty());
 }
 
-TEST_F(ReleaseRequests, HolderProcessKilled_RequestEndsAtSessionExpiry) {
-  HolderProcess dead(chroot_.hosts(), kPath, 6s);
-  dead.wait_until_held();
-  dead.process().kill();
-  EXPECT_TRUE(request_release(*requester_, kPath, {.deadline = kTestTimeout}));
-  EXPECT_TRUE(requester_->flush(kTestTimeout));
-  EXPECT_TRUE(becomes_empty());
-}
-
 TEST_F(ReleaseRequests, RequesterClosed_MarkerIsDeleted) {
   const Hold hold = mutex_.acquire();
   auto requester = connect();
@@ -116,24 +98,6 @@ TEST_F(ReleaseRequests, RequesterClosed_MarkerIsDeleted) {
   EXPECT_EQ(hold.state(), HoldState::held);
 }
 
-TEST_F(ReleaseRequests, MarkerInQueue_DoesNotBlockContenders) {
-  Hold hold = mutex_.acquire();
-  const auto number = hold.node().substr(hold.node().size() - 10);
-  const std::string marker = kPath + "/release-request-" + number;
-  ASSERT_EQ(raw().create(marker).rc, ZOK);
-  ReentrantMutex others(*requester_, kPath);
-  EXPECT_FALSE(others.try_lock());
-  ASSERT_TRUE(requester_->flush(kTestTimeout)) << "its znode is deleted";
-  EXPECT_EQ(mutex_.participants().size(), 1U);
-  auto next = others.async_acquire();
-  ASSERT_TRUE(reaches_nodes(3));
-  hold.release();
-  EXPECT_TRUE(get(next));
-  // The marker is the only other child.
-  const Hold again = others.acquire({.owner = Owner::unique()});
-  EXPECT_TRUE(again);
-}
-
 TEST_F(ReleaseRequests, NoHolder_RequestSucceedsAtOnce) {
   EXPECT_TRUE(request_release(*requester_, "/never-locked"));
   mutex_.lock();
@@ -144,80 +108,64 @@ TEST_F(ReleaseRequests, NoHolder_RequestSucceedsAtOnce) {
   EXPECT_TRUE(nodes().empty());
 }
 
-TEST_F(ReleaseRequests, BadInputOrClosedClient_IsRefused) {
-  EXPECT_EQ(error_of([&] { return request_release(*requester_, "relative"); }), Errc::invalid_path);
-  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath, {.node = "config"}); }),
-            Errc::invalid_option);
-  requester_->close();
-  EXPECT_EQ(error_of([&] { return request_release(*requester_, kPath); }), Errc::closed);
-}
-
-TEST_F(ReleaseRequests, NoCreatePermission_RequestThrowsNoAuth) {
-  ClientOptions with_acl = options();
-  with_acl.digest = DigestCredential{"team", "secret"};
-  with_acl.acl = AclPolicy::creator_all();
-  const auto ours = connect(with_acl);
-  ReentrantMutex mutex(*ours, "/guarded");
-  Hold hold = mutex.acquire();
-  const std::string node = hold.node().substr(std::string("/guarded/").size());
-  EXPECT_EQ(error_of([&] {
-              return request_release(*requester_, "/guarded", {.force = true, .node = node});
-            }),
-            Errc::no_auth);
-  EXPECT_EQ(hold.state(), HoldState::held);
-  auto colleague = connect(with_acl);
-  EXPECT_TRUE(request_release(*colleague, "/guarded", {.force = true, .deadline = kTestTimeout}));
-  EXPECT_EQ(hold.state(), HoldState::lost);
-}
-
-class ReleaseRequestAtFrozenServer : public OwnServerTest {
- protected:
-  const std::unique_ptr<Client> client_ = connect();
-  const std::unique_ptr<Client> requester_ = connect();
-  ReentrantMutex mutex_{*client_, kPath};
-
-  // Names the holder's znode, so that request_release() does not list the queue first.
-  static ReleaseRequestOptions request_for(const Hold& hold, Deadline deadline) {
-    return {.node = hold.node().substr(kPath.size() + 1), .deadline = deadline};
-  }
-};
+class ReleaseRequestAtFrozenServer : public OwnServerTest {};
 
 TEST_F(ReleaseRequestAtFrozenServer, InterruptedRequest_LeavesNoMarker) {
-  const Hold hold = mutex_.acquire();
-  const auto options = request_for(hold, kTestTimeout);
+  const auto client = connect();
+  const auto requester = connect();
+  const Hold hold = ReentrantMutex(*client, kPath).acquire();
+  // Names the holder's znode, so that request_release() does not list the queue first.
+  const ReleaseRequestOptions options{.node = hold.node().substr(kPath.size() + 1),
+                                      .deadline = kTestTimeout};
   server_.pause();
-  bool interrupted = false;
-  boost::thread thread([&] {
-    try {
-      static_cast<void>(request_release(*requester_, kPath, options));
-    } catch (const boost::thread_interrupted&) {
-      interrupted = true;
-    }
-  });
-  thread.interrupt();  // at its first wait, for the reply to the marker's create
-  thread.join();
+  EXPECT_TRUE(ends_by_interruption(
+      [&] { static_cast<void>(request_release(*requester, kPath, options)); }));
   server_.resume();
-  EXPECT_TRUE(interrupted);
   // Requests of one session are executed and answered in order.
-  EXPECT_EQ(ReentrantMutex(*requester_, kPath).participants(kTestTimeout).size(), 1U);
-  EXPECT_TRUE(requester_->flush(kTestTimeout));
+  EXPECT_EQ(ReentrantMutex(*requester, kPath).participants(kTestTimeout).size(), 1U);
+  EXPECT_TRUE(requester->flush(kTestTimeout));
   EXPECT_EQ(nodes().size(), 1U) << "no marker is left";
 }
 
-TEST_F(ReleaseRequestAtFrozenServer, DeadlineBeforeConnectionTimeout_EndsRequest) {
-  const Hold hold = mutex_.acquire();
-  ClientOptions patient = options();
-  patient.connection_timeout = std::chrono::hours(1);
-  const auto requester = connect(patient);
-  server_.kill();
-  auto requested = in_thread(
-      [&, options = request_for(hold, 1s)] { return request_release(*requester, kPath, options); });
-  const bool ended = requested.wait_for(kTestTimeout) == std::future_status::ready;
-  requester->close();
-  EXPECT_TRUE(ended);
-  EXPECT_EQ(error_of([&] { return get(requested); }), std::nullopt);
-  server_.start();
-  EXPECT_TRUE(server_.wait_until_serving()) << server_.log();
+// ---- evict() ------------------------------------------------------------------------------------
+
+class EvictTest : public LockTest {
+ protected:
+  const std::unique_ptr<Client> client_ = connect();
+  ReentrantMutex mutex_{*client_, kPath};
+
+  // Makes a contender of Curator that never releases.
+  void plant_curator() {
+    mutex_.lock();  // creates the path
+    mutex_.unlock();
+    ASSERT_TRUE(client_->flush(kTestTimeout));
+    const std::string theirs = "/_c_01234567-89ab-cdef-0123-456789abcdef-lock-";
+    ASSERT_EQ(raw().create(kPath + theirs, "", ZOO_EPHEMERAL_SEQUENTIAL).rc, ZOK);
+  }
+};
+
+TEST_F(EvictTest, CuratorHolder_NextIsGranted) {
+  plant_curator();
+  auto next = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  const auto contenders = mutex_.participants();
+  ASSERT_TRUE(contenders.front().holds);
+  EXPECT_TRUE(evict(*client_, kPath, contenders.front()));
+  EXPECT_TRUE(get(next));
+  EXPECT_TRUE(evict(*client_, kPath, contenders.front())) << "it is deleted already";
+}
+
+TEST_F(EvictTest, OtherToken_NothingIsDeleted) {
+  plant_curator();
+  auto contender = mutex_.participants().front();
+  ++contender.token.zxid;
+  EXPECT_FALSE(evict(*client_, kPath, contender));
+  --contender.token.zxid;
+  ++contender.session_id;
+  EXPECT_FALSE(evict(*client_, kPath, contender));
+  contender.node = "count";
+  EXPECT_EQ(error_of([&] { (void)evict(*client_, kPath, contender); }), Errc::invalid_option);
+  EXPECT_EQ(nodes().size(), 1U);
 }
 
 }  // namespace

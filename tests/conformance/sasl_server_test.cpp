@@ -10,6 +10,7 @@
 
 #include "conformance/lock_test.h"
 #include "zklock/testing/fault_proxy.h"
+#include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/test_ensemble.h"
 
 namespace zklock::testing {

@@ -1,22 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attacks on a lock by a stranger on the network, failed and successful ones: see
 // zklock/guides/production.md, "Security".
+
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/security_fixture.h"
 #include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/super_digest.h"
 
 namespace zklock::testing {
 namespace {
+
+const std::string kTop = "/guarded";
+
+// Returns the path and all paths below it.
+std::vector<std::string> tree(RawClient& client, const std::string& path) {
+  std::vector<std::string> all{path};
+  for (const std::string& name : client.children(path).names) {
+    for (std::string& below : tree(client, (path == "/" ? "" : path) + "/" + name)) {
+      all.push_back(std::move(below));
+    }
+  }
+  return all;
+}
+
+bool has_name(const std::vector<std::string>& paths, std::string_view part) {
+  return std::ranges::any_of(paths, [&](const std::string& path) {
+    return path.find(part, path.rfind('/')) != std::string::npos;
+  });
+}
+
+class Security : public LockTest {
+ protected:
+  ClientOptions credential(const std::string& password,
+                           AclPolicy acl = AclPolicy::creator_all()) const {
+    ClientOptions with = options();
+    with.digest = DigestCredential{"orders", password};
+    with.acl = std::move(acl);
+    return with;
+  }
+  RawClient raw_with(const std::string& digest) const {
+    RawClient client(chroot_.hosts());
+    const int added = digest.empty() ? ZOK : client.add_digest(digest);
+    EXPECT_EQ(added, ZOK);
+    return client;
+  }
+  std::vector<std::string> everything() {
+    RawClient super = raw_with(std::string(kSuperDigest));
+    return tree(super, "/");
+  }
+};
 
 // A znode of every kind that zklock creates, as a stranger sees it.
 class CreatorAll : public Security {
@@ -183,15 +226,34 @@ TEST_F(Security, CreatorAll_NoNodeIsOpenToWorld) {
   }
 }
 
+// On an open path, contenders with different credentials may not read each other's znodes.
+TEST_F(Security, DifferentCredentials_AreGrantedInTurn) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  const auto first = connect(credential("right"));
+  const auto second = connect(credential("another"));
+  const auto third = connect();
+  ReentrantMutex second_mutex(*second, kPath);
+  ReentrantMutex third_mutex(*third, kPath);
+  Hold hold = ReentrantMutex(*first, kPath).acquire();
+  EXPECT_EQ(raw().get_data(hold.node()).rc, ZNOAUTH);
+  auto waiting = second_mutex.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  auto behind = third_mutex.async_acquire();
+  ASSERT_TRUE(reaches_nodes(3));
+  hold.release();
+  Hold next = get(waiting);
+  EXPECT_TRUE(next);
+  EXPECT_FALSE(is_ready(behind));
+  next.release();
+  EXPECT_TRUE(get(behind));
+}
+
 // A server without the digest scheme refuses the credential that every client adds.
 class RefusedCredential : public OwnServerTest {
  protected:
-  static TestServerOptions refusing() {
-    TestServerOptions refusing;
-    refusing.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"};
-    return refusing;
-  }
-  RefusedCredential() : OwnServerTest(refusing()) {}
+  RefusedCredential()
+      : OwnServerTest(
+            {.extra_jvm_flags = {"-Dzookeeper.DigestAuthenticationProvider.enabled=false"}}) {}
 };
 
 TEST_F(RefusedCredential, EveryCall_ThrowsAndCreatesNoNode) {
@@ -201,7 +263,8 @@ TEST_F(RefusedCredential, EveryCall_ThrowsAndCreatesNoNode) {
     with.acl = acl;
     Client client(with);
     ReentrantMutex mutex(client, kPath);
-    EXPECT_EQ(error_of([&] { mutex.lock(); }), Errc::auth_failed);
+    EXPECT_EQ(error_text_of([&] { mutex.lock(); }),
+              "lock /lock: the servers refused the credential digest:orders [auth_failed]");
     EXPECT_EQ(error_of([&] { return client.wait_until_connected(kTestTimeout); }),
               Errc::auth_failed);
     EXPECT_EQ(error_of([&] { return mutex.try_lock(); }), Errc::auth_failed);

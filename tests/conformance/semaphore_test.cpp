@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+// Semaphores: with a fixed count, and with a shared, changeable count.
+#include <atomic>
+#include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <future>
+#include <limits>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -92,17 +97,6 @@ TEST_F(SemaphoreTest, Queries_ReportHoldersAndAvailablePermits) {
   EXPECT_EQ(semaphore_.available_permits(), 3);
 }
 
-TEST_F(SemaphoreTest, MutexOnSamePath_TakesAllPermits) {
-  Mutex mutex(*other_, kPath);
-  mutex.lock();
-  EXPECT_FALSE(semaphore_.try_acquire());
-  EXPECT_EQ(semaphore_.available_permits(), 0);
-  mutex.unlock();
-  ASSERT_TRUE(becomes_empty());
-  const Permit one = semaphore_.acquire();
-  EXPECT_FALSE(mutex.try_lock());
-}
-
 // ---- bad input ----------------------------------------------------------------------------------
 
 TEST_F(SemaphoreTest, DifferentPermitCount_IsRefused) {
@@ -118,67 +112,183 @@ TEST_F(SemaphoreTest, DifferentPermitCount_IsRefused) {
   EXPECT_TRUE(others_semaphore_.try_acquire(2));
 }
 
-TEST_F(SemaphoreTest, ZeroOrTooManyPermits_AreRefusedWithoutRequests) {
-  for (const int wanted : {0, -1, 4, 2'000'000'000}) {
-    const std::string text = "acquire /lock: a call can acquire from 1 to 3 permits, not " +
-                             std::to_string(wanted) + " [invalid_option]";
-    EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(wanted); }), text);
-    EXPECT_EQ(error_of([&] { return semaphore_.try_acquire(wanted); }), Errc::invalid_option);
-    EXPECT_EQ(error_of([&] { return semaphore_.async_acquire(wanted).get(); }),
-              Errc::invalid_option);
-  }
-  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE);
-  for (const int permits : {0, -3}) {
-    EXPECT_EQ(error_text_of([&] { return Semaphore(*client_, kPath, permits).permits(); }),
-              "create the semaphore /lock: the semaphore must have at least one permit, not " +
-                  std::to_string(permits) + " [invalid_option]");
-  }
-  EXPECT_EQ(error_of([&] { return Semaphore(*client_, "lock", 1).permits(); }), Errc::invalid_path);
+const std::string kCount = kPath + "/count";
+
+class SemaphoreCount : public LockTest {
+ protected:
+  // Waits for `count` contenders; the path also has the `count` znode.
+  bool reaches_contenders(std::size_t count) { return reaches_nodes(count + 1); }
+  std::string said() { return raw().get_data(kCount).data; }
+  void say(const std::string& data) { ASSERT_EQ(raw().set_data(kCount, data).rc, ZOK); }
+
+  const std::unique_ptr<Client> client_ = connect();
+  const std::unique_ptr<Client> other_ = connect();
+  Semaphore semaphore_{*client_, kPath, SharedCount{.initial = 2}};
+  Semaphore others_semaphore_{*other_, kPath, SharedCount{.initial = 9}};
+};
+
+TEST_F(SemaphoreCount, FirstContender_SetsCountThatStays) {
+  Permit two = semaphore_.acquire(2);
+  EXPECT_EQ(two.node(), kPath + "/permits-2-0000000000");
+  EXPECT_EQ(said(), "2");
+  EXPECT_EQ(raw().get_data(kCount).stat.ephemeralOwner, 0);
+  EXPECT_FALSE(others_semaphore_.try_acquire()) << "not nine";
+  two.release();
+  EXPECT_TRUE(reaches_contenders(0));
+  EXPECT_EQ(others_semaphore_.permits(), 2);
+  EXPECT_TRUE(others_semaphore_.acquire(2));
 }
 
-// ---- watches ------------------------------------------------------------------------------------
+TEST_F(SemaphoreCount, CountRaised_GrantsWaiters) {
+  const Permit held = semaphore_.acquire(2);
+  std::vector<std::future<Permit>> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(others_semaphore_.async_acquire());
+  ASSERT_TRUE(reaches_contenders(4));
+  semaphore_.set_permits(4);
+  EXPECT_EQ(said(), "4");
+  const Permit first = get(waiting[0]);
+  const Permit second = get(waiting[1]);
+  EXPECT_LT(held.token(), first.token());
+  EXPECT_LT(first.token(), second.token());
+  EXPECT_FALSE(is_ready(waiting[2]));
+  EXPECT_EQ(others_semaphore_.add_permits(1), 5);
+  EXPECT_TRUE(get(waiting[2]));
+}
 
-class SemaphoreWatches : public OwnServerTest {};
+TEST_F(SemaphoreCount, CountLowered_HoldersRetainPermits) {
+  Permit one = semaphore_.acquire();
+  Permit two = others_semaphore_.acquire();
+  semaphore_.set_permits(1);
+  auto next = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(3));
+  EXPECT_EQ(one.state(), HoldState::held);
+  EXPECT_EQ(two.state(), HoldState::held);
+  EXPECT_EQ(semaphore_.available_permits(), 0) << "never less than none";
+  one.release();
+  ASSERT_TRUE(reaches_contenders(2));
+  EXPECT_FALSE(semaphore_.try_acquire());
+  EXPECT_FALSE(is_ready(next)) << "one is held, and there is one";
+  two.release();
+  EXPECT_TRUE(get(next));
+}
 
-TEST_F(SemaphoreWatches, Waiter_WatchesOnlyConflictingPredecessors) {
+TEST_F(SemaphoreCount, ConcurrentChanges_NoneIsLost) {
+  std::vector<std::future<void>> threads;
+  for (Semaphore* each : {&semaphore_, &others_semaphore_, &semaphore_, &others_semaphore_}) {
+    threads.push_back(in_thread([each] {
+      for (int i = 0; i < 10; ++i) each->add_permits(i % 2 == 0 ? 3 : -1);
+    }));
+  }
+  for (auto& thread : threads) get(thread);
+  const int sum = semaphore_.permits();
+  EXPECT_TRUE(sum == 2 + 40 || sum == 9 + 40) << sum << ": the first contender sets the count";
+}
+
+TEST_F(SemaphoreCount, NoContenderYet_CountCanBeReadAndSet) {
+  EXPECT_EQ(semaphore_.permits(), 2);
+  EXPECT_EQ(others_semaphore_.available_permits(), 9);
+  EXPECT_TRUE(semaphore_.participants().empty());
+  EXPECT_EQ(raw().exists(kPath).rc, ZNONODE) << "reading changes nothing";
+  Semaphore deep(*client_, "/a/b/c", SharedCount{.initial = 2});
+  deep.set_permits(5);
+  EXPECT_EQ(raw().get_data("/a/b/c/count").data, "5");
+  EXPECT_EQ(semaphore_.add_permits(-2), 0);
+  EXPECT_EQ(others_semaphore_.permits(), 0);
+  EXPECT_EQ(error_text_of([&] { return semaphore_.add_permits(-3); }),
+            "add permits to /lock: the permit count is 0; adding -3 leaves the range 0 to "
+            "2147483647 [invalid_option]");
+  semaphore_.set_permits(2);
+  constexpr int kMost = std::numeric_limits<int>::max();
+  EXPECT_EQ(error_of([&] { return semaphore_.add_permits(kMost); }), Errc::invalid_option);
+}
+
+TEST_F(SemaphoreCount, CountNode_IsNotListedAsContender) {
+  const Owner owner = Owner::unique();
+  Permit one = semaphore_.acquire({.owner = owner}, 1);
+  auto two = others_semaphore_.async_acquire(2);
+  ASSERT_TRUE(reaches_contenders(2));
+  const auto all = semaphore_.participants();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_TRUE(all[0].holds);
+  EXPECT_EQ(all[0].owner, owner.to_string());
+  EXPECT_FALSE(all[1].holds);
+  EXPECT_EQ(all[1].permits, 2);
+  EXPECT_EQ(semaphore_.available_permits(), 0);
+  LockObserver observer(*client_, kPath);
+  EXPECT_EQ(observer.state().waiting, 1U);
+  EXPECT_EQ(observer.state().holders.size(), 1U);
+  std::atomic<std::size_t> holding{0};
+  const Subscription watching =
+      observer.add_listener([&](const LockState& state) { holding = state.holders.size(); });
+  EXPECT_TRUE(eventually([&] { return holding == 1; }, kTestTimeout));
+  semaphore_.set_permits(4);
+  EXPECT_TRUE(get(two));
+  EXPECT_EQ(others_semaphore_.available_permits(), 3) << "that permit has been released";
+  one.release();
+  ASSERT_TRUE(reaches_contenders(0));
+  EXPECT_TRUE(observer.state().is_free());
+  EXPECT_EQ(semaphore_.available_permits(), 4);
+}
+
+TEST_F(SemaphoreCount, CountNodeUnreadable_ThrowsBadData) {
+  Permit held = semaphore_.acquire(2);
+  auto waits = others_semaphore_.async_acquire();
+  ASSERT_TRUE(reaches_contenders(2));
+  say("many");
+  EXPECT_EQ(error_of([&] { return get(waits); }), Errc::bad_data);
+  EXPECT_EQ(error_text_of([&] { return semaphore_.acquire(); }),
+            "lock /lock: the znode count has the data \"many\", which is not a permit count; "
+            "call set_permits() [bad_data]");
+  EXPECT_EQ(error_text_of([&] { return semaphore_.permits(); }),
+            "read the permits of /lock: the znode count has the data \"many\", which is not a "
+            "permit count; call set_permits() [bad_data]");
+  EXPECT_EQ(error_of([&] { return semaphore_.add_permits(1); }), Errc::bad_data);
+  EXPECT_EQ(error_of([&] { return semaphore_.participants(); }), Errc::bad_data);
+  EXPECT_EQ(said(), "many");
+  EXPECT_TRUE(reaches_contenders(1));
+  EXPECT_EQ(held.state(), HoldState::held);
+  semaphore_.set_permits(3);
+  EXPECT_TRUE(others_semaphore_.acquire());
+}
+
+TEST_F(SemaphoreCount, FixedAndSharedCount_ThrowSettingsMismatch) {
+  Semaphore fixed(*client_, kPath, 2);
+  Permit shared = semaphore_.acquire();
+  EXPECT_EQ(error_of([&] { return fixed.acquire(); }), Errc::settings_mismatch);
+  shared.release();
+  ASSERT_TRUE(reaches_contenders(0));
+  const Permit first = fixed.acquire();
+  EXPECT_EQ(error_of([&] { return semaphore_.acquire(); }), Errc::settings_mismatch);
+}
+
+class SemaphoreCountAtAFrozenServer : public OwnServerTest {};
+
+TEST_F(SemaphoreCountAtAFrozenServer, ChangeWithoutReply_ThrowsOutcomeUnknown) {
+  const auto client = connect();
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
+  semaphore.set_permits(2);
+  server_.pause();
+  EXPECT_EQ(error_of([&] { return semaphore.set_permits(5, 200ms), 0; }), Errc::outcome_unknown);
+  server_.resume();
+  EXPECT_TRUE(eventually([&] { return semaphore.permits() == 5; }, kTestTimeout)) << "it was sent";
+}
+
+class SemaphoreCountWatch : public OwnServerTest {};
+
+TEST_F(SemaphoreCountWatch, CountNode_IsWatchedOnlyWhileWaiting) {
   const auto client = connect();
   const auto other = connect();
-  const auto late = connect();
-  Semaphore semaphore(*client, kPath, 3);
-  Semaphore others(*other, kPath, 3);
-  Semaphore lates(*late, kPath, 3);
-  std::vector<Permit> held;
-  for (int i = 0; i < 3; ++i) held.push_back(semaphore.acquire());
-  const auto session = [](const Client& of) {
-    std::ostringstream text;
-    text << "0x" << std::hex << of.session_id();
-    return text.str();
-  };
-  // Returns how many paths the session watches. A contender watches its own znode only after one
-  // tick.
-  const auto watches = [&](const Client& of) {
-    const std::string answer = query_server(server_, "wchp");
-    std::size_t count = 0;
-    for (auto at = answer.find(session(of)); at != std::string::npos;
-         at = answer.find(session(of), at + 1)) {
-      ++count;
-    }
-    return count;
-  };
-  auto one = others.async_acquire(1);
-  ASSERT_TRUE(reaches_nodes(4));
-  EXPECT_TRUE(eventually([&] { return watches(*other) >= 3; }, kTestTimeout));
-  EXPECT_LE(watches(*other), 4U) << "three in its way, and its own node after a while";
-  auto all = lates.async_acquire(3);
-  ASSERT_TRUE(reaches_nodes(5));
-  EXPECT_TRUE(eventually([&] { return watches(*late) >= 1; }, kTestTimeout));
-  EXPECT_LE(watches(*late), 2U) << "the nearest one is enough where all are wanted";
-  held.pop_back();
-  Permit next = get(one);
-  EXPECT_TRUE(eventually([&] { return watches(*other) <= 2; }, kTestTimeout)) << "of its hold only";
-  held.clear();
-  next.release();
-  EXPECT_EQ(get(all).permits(), 3);
+  Semaphore semaphore(*client, kPath, SharedCount{.initial = 1});
+  Semaphore others(*other, kPath, SharedCount{.initial = 1});
+  const Permit held = semaphore.acquire();
+  EXPECT_FALSE(watched(server_, kCount)) << "a holder does not watch the count";
+  auto waits = others.async_acquire();
+  EXPECT_TRUE(eventually([&] { return watched(server_, kCount); }, kTestTimeout));
+  semaphore.set_permits(2);
+  const Permit second = get(waits);
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kTestTimeout));
+  EXPECT_FALSE(others.acquire({.deadline = 50ms}, 1));
+  EXPECT_TRUE(eventually([&] { return !watched(server_, kCount); }, kTestTimeout));
 }
 
 }  // namespace

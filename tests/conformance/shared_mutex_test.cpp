@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <future>
 #include <map>
 #include <memory>
 #include <set>
 #include <shared_mutex>
 #include <sstream>
+#include <stop_token>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
-#include "conformance/shared_mutex_fixture.h"
 
 namespace zklock::testing {
 namespace {
+
+class SharedMutexTest : public LockTest {
+ protected:
+  static AcquireOptions with_new_owner() { return {.owner = Owner::unique()}; }
+
+  const std::unique_ptr<Client> client_ = connect();
+  SharedMutex mutex_{*client_, kPath};
+  const std::unique_ptr<Client> other_ = connect();
+  SharedMutex others_mutex_{*other_, kPath};
+};
 
 TEST_F(SharedMutexTest, TwoReadersHold_WriterWaitsForBoth) {
   Hold first = mutex_.acquire_shared(with_new_owner());
@@ -43,8 +58,6 @@ TEST_F(SharedMutexTest, ReaderBehindWaitingWriter_Waits) {
   written.release();
   EXPECT_GT(get(late).token(), token);
 }
-
-// ---- owners and counts --------------------------------------------------------------------------
 
 TEST_F(SharedMutexTest, NestedLocks_AreCountedPerThreadAndMode) {
   mutex_.lock();
@@ -81,35 +94,22 @@ TEST_F(SharedMutexTest, Upgrade_IsRefusedAtOnce) {
 TEST_F(SharedMutexTest, ObjectsOfOneClientOnOnePath_ShareLock) {
   SharedMutex twin(*client_, kPath);
   ReentrantMutex plain(*client_, kPath);
+  PriorityMutex weighted(*client_, kPath);
+  MultiMutex several(*client_, {kPath});
   mutex_.lock_shared();
   EXPECT_EQ(twin.read_count(), 1);
   EXPECT_FALSE(plain.is_held_by_this_thread()) << "reading is not holding alone";
-  EXPECT_EQ(plain.hold_count(), 0);
+  EXPECT_EQ(plain.hold_count() + weighted.hold_count() + several.hold_count(), 0);
   EXPECT_EQ(error_of([&] { return plain.try_lock(); }), Errc::would_deadlock);
   twin.unlock_shared();
   plain.lock();
   EXPECT_EQ(mutex_.write_count(), 1);
+  EXPECT_EQ(plain.hold_count() + weighted.hold_count() + several.hold_count(), 3);
   EXPECT_TRUE(twin.try_lock_shared());
   twin.unlock_shared();
   plain.unlock();
   EXPECT_TRUE(becomes_empty());
 }
-
-TEST_F(SharedMutexTest, MutexesOfOtherClients_ExcludeEachOther) {
-  ReentrantMutex reentrant(*other_, kPath);
-  Mutex mutex(*other_, kPath);
-  Hold reading = mutex_.acquire_shared();
-  EXPECT_FALSE(reentrant.try_lock());
-  EXPECT_FALSE(mutex.try_lock());
-  reading.release();
-  ASSERT_TRUE(becomes_empty());
-  mutex.lock();
-  EXPECT_FALSE(mutex_.try_lock_shared());
-  EXPECT_FALSE(mutex_.try_lock());
-  mutex.unlock();
-}
-
-// ---- queries of the queue -----------------------------------------------------------------------
 
 TEST_F(SharedMutexTest, Participants_ShowReadersAndWriters) {
   const Hold first = mutex_.acquire_shared(with_new_owner());
@@ -135,7 +135,136 @@ TEST_F(SharedMutexTest, Participants_ShowReadersAndWriters) {
   EXPECT_EQ(writers[0].node, all[2].node);
 }
 
-// ---- watches ------------------------------------------------------------------------------------
+TEST_F(SharedMutexTest, CuratorReaderHolds_ReadersEnterAndWritersWait) {
+  ASSERT_EQ(raw().create(kPath).rc, ZOK);
+  const std::string reads = raw()
+                                .create(kPath + "/_c_8a7d6c1e-0f3b-4a2f-9d55-3f2a2b1c0d9e-__READ__",
+                                        "10.0.0.1", ZOO_EPHEMERAL_SEQUENTIAL)
+                                .path;
+  EXPECT_TRUE(mutex_.try_lock_shared());
+  mutex_.unlock_shared();
+  ASSERT_TRUE(reaches_nodes(1));
+  EXPECT_FALSE(mutex_.try_lock());
+  auto writer = mutex_.async_acquire();
+  ASSERT_TRUE(reaches_nodes(2));
+  EXPECT_FALSE(is_ready(writer));
+  ASSERT_EQ(raw().delete_node(reads), ZOK);
+  EXPECT_TRUE(get(writer));
+}
+
+// ---- downgrades: a writer releases the write lock and continues to read -------------------------
+
+class DowngradeTest : public SharedMutexTest {
+ protected:
+  struct Both {
+    Owner owner;
+    Hold writing;
+    Hold reading;
+  };
+  static Both both(SharedMutex& mutex) {
+    const Owner owner = Owner::unique();
+    Hold writing = mutex.acquire({.owner = owner});
+    Hold reading = mutex.acquire_shared({.owner = owner});
+    return {owner, std::move(writing), std::move(reading)};
+  }
+  // Releases the write lock and waits until the ensemble has confirmed the downgrade.
+  Hold downgraded(Both held) {
+    held.writing.release();
+    EXPECT_TRUE(client_->flush(kTestTimeout));
+    return std::move(held.reading);
+  }
+  std::string name_of(const Hold& hold) { return hold.node().substr(kPath.size() + 1); }
+};
+
+TEST_F(DowngradeTest, ReaderWaits_IsGrantedAtTheDowngrade) {
+  Both held = both(mutex_);
+  auto reader = others_mutex_.async_acquire_shared();
+  ASSERT_TRUE(reaches_nodes(2));
+  const FencingToken token = held.writing.token();
+  EXPECT_EQ(held.reading.node(), kPath + "/__WRIT__0000000000");
+  EXPECT_FALSE(is_ready(reader));
+  Hold reading = downgraded(std::move(held));
+  Hold along = get(reader);
+  EXPECT_EQ(reading.state(), HoldState::held);
+  EXPECT_EQ(along.state(), HoldState::held);
+  EXPECT_EQ(reading.token(), token);
+  EXPECT_EQ(reading.node(), kPath + "/__READ__0000000000");
+  EXPECT_EQ(nodes().size(), 2U);
+  EXPECT_TRUE(others_mutex_.try_lock_shared());
+  others_mutex_.unlock_shared();
+  EXPECT_FALSE(others_mutex_.try_lock());
+  along.release();
+  reading.release();
+  EXPECT_TRUE(becomes_empty());
+}
+
+TEST_F(DowngradeTest, LockAndLockShared_ThreadDowngradesByUnlock) {
+  mutex_.lock();
+  mutex_.lock_shared();
+  mutex_.unlock();
+  EXPECT_EQ(mutex_.write_count(), 0);
+  EXPECT_EQ(mutex_.read_count(), 1);
+  EXPECT_TRUE(others_mutex_.try_lock_shared_for(kTestTimeout));
+  others_mutex_.unlock_shared();
+  EXPECT_EQ(error_of([&] { return mutex_.try_lock(); }), Errc::would_deadlock);
+  mutex_.unlock_shared();
+  EXPECT_TRUE(becomes_empty());
+  std::thread([&] {
+    mutex_.lock();
+    mutex_.lock_shared();
+  }).join();
+  EXPECT_TRUE(becomes_empty()) << "the thread has ended";
+}
+
+// Only the creating client may write the reader's znode; every client may read it.
+TEST_F(DowngradeTest, Downgraded_ZnodeAndParticipantDescribeAReader) {
+  Both held = both(mutex_);
+  const auto before = raw().get_acl(held.writing.node()).entries;
+  const auto since = mutex_.participants().at(0).since;
+  const Hold reading = downgraded(std::move(held));
+  EXPECT_EQ(raw().get_acl(reading.node()).entries, before);
+  EXPECT_EQ(raw().exists(reading.node()).stat.ephemeralOwner, client_->session_id());
+  EXPECT_EQ(raw().set_data(reading.node(), "x").rc, ZNOAUTH);
+  const LockObserver observer(*other_, kPath);
+  for (const Participant& reader : {mutex_.participants().at(0), others_mutex_.readers().at(0),
+                                    observer.state().holders.at(0)}) {
+    EXPECT_EQ(reader.node, name_of(reading));
+    EXPECT_EQ(reader.access, Access::shared);
+    EXPECT_TRUE(reader.holds);
+    EXPECT_EQ(reader.token, reading.token()) << "not that of the node";
+    EXPECT_EQ(reader.since, since);
+    EXPECT_EQ(reader.session_id, client_->session_id());
+    EXPECT_EQ(reader.application, "conformance");
+  }
+  EXPECT_TRUE(mutex_.participants().at(0).mine);
+  EXPECT_FALSE(others_mutex_.participants().at(0).mine);
+  EXPECT_TRUE(mutex_.writers().empty());
+}
+
+TEST_F(DowngradeTest, ZnodeOfTheReaderIsDeleted_HoldIsLost) {
+  ClientOptions brief = options();
+  brief.session_timeout = 4s;  // short: the client checks its znode every 0.2 s
+  const auto client = connect(brief);
+  SharedMutex mutex(*client, kPath);
+  Both held = both(mutex);
+  // The holder must have set the watch on its first znode, and that watch must not report the
+  // downgrade.
+  ASSERT_TRUE(eventually(
+      [&] {
+        return request_release(*other_, kPath, {.deadline = 10ms}) ||
+               held.reading.release_request_token().stop_requested();
+      },
+      kTestTimeout));
+  held.writing.release();
+  EXPECT_TRUE(client->flush(kTestTimeout));
+  const Hold reading = std::move(held.reading);
+  std::atomic<int> notified{0};
+  const std::stop_callback on_loss(reading.loss_token(), [&] { ++notified; });
+  EXPECT_EQ(reading.state(), HoldState::held);
+  ASSERT_EQ(raw().delete_node(reading.node()), ZOK);
+  EXPECT_TRUE(eventually([&] { return notified == 1; }, kTestTimeout));
+  EXPECT_EQ(reading.state(), HoldState::lost);
+}
 
 class SharedMutexWatches : public OwnServerTest {
  protected:
@@ -183,27 +312,6 @@ TEST_F(SharedMutexWatches, Waiter_WatchesOnlyNearestConflict) {
       << ::testing::PrintToString(watchers(mutex));
   reading.release();
   for (auto& each : waiting) EXPECT_TRUE(get(each));
-}
-
-TEST_F(SharedMutexTest, ReadLock_IsNotCountedByOtherMutexes) {
-  const auto client = connect();
-  SharedMutex shared(*client, kPath);
-  ReentrantMutex reentrant(*client, kPath);
-  PriorityMutex weighted(*client, kPath);
-  MultiMutex several(*client, {kPath});
-  const auto counts = [&] {
-    return std::vector<int>{reentrant.hold_count(), weighted.hold_count(), several.hold_count()};
-  };
-  shared.lock_shared();
-  EXPECT_EQ(counts(), (std::vector<int>{0, 0, 0}));
-  EXPECT_FALSE(weighted.is_held_by_this_thread());
-  EXPECT_FALSE(several.is_held_by_this_thread());
-  shared.unlock_shared();
-  shared.lock();
-  shared.lock_shared();
-  EXPECT_EQ(counts(), (std::vector<int>{1, 1, 1}));
-  shared.unlock_shared();
-  shared.unlock();
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include <boost/thread/thread.hpp>
 #include <gtest/gtest.h>
 
 #include "conformance/lock_test.h"
@@ -18,15 +17,7 @@
 namespace zklock::testing {
 namespace {
 
-class SurveyTest : public LockTest {
- protected:
-  // Waits until a contender is at the path. Uses a client of its own: the raw client of the test is
-  // used by another thread.
-  bool reaches_locked(const std::string& path) const {
-    RawClient raw(chroot_.hosts());
-    return eventually([&] { return !raw.children(path).names.empty(); }, kTestTimeout);
-  }
-};
+using SurveyTest = LockTest;
 
 std::vector<SurveyedLock> locks_below(Client& client, const std::string& root) {
   Survey survey(client, root);
@@ -70,72 +61,6 @@ TEST_F(SurveyTest, LocksOfAllKinds_AreFound) {
   EXPECT_EQ(locks[2].state.holders.size(), 1U);
   EXPECT_EQ(locks[2].waiters.size(), 1U);
   EXPECT_EQ(locks[2].next_sequence, 2);
-}
-
-TEST_F(SurveyTest, Interruption_NextCallContinues) {
-  for (int i = 0; i < 50; ++i) {
-    ASSERT_EQ(raw().create("/" + std::to_string(i)).rc, ZOK);
-  }
-  const auto client = connect();
-  Survey survey(*client, "/", {.requests_per_second = 20});
-  bool interrupted = false;
-  boost::thread thread([&] {
-    try {
-      static_cast<void>(survey.next());
-    } catch (const boost::thread_interrupted&) {
-      interrupted = true;
-    }
-  });
-  thread.interrupt();
-  thread.join();
-  EXPECT_TRUE(interrupted);
-  std::size_t empty = 0;
-  while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty_znodes.size();
-  EXPECT_EQ(empty, 50U);
-}
-
-// Two threads lock two mutexes in opposite order, each thread with a client of its own.
-TEST_F(SurveyTest, ThreadsOfTwoClients_CycleIsFound) {
-  const auto one = connect();
-  const auto two = connect();
-  ReentrantMutex one_a(*one, "/locks/a");
-  ReentrantMutex one_b(*one, "/locks/b");
-  ReentrantMutex two_a(*two, "/locks/a");
-  ReentrantMutex two_b(*two, "/locks/b");
-  auto first = in_thread([&] {
-    one_a.lock();
-    EXPECT_TRUE(reaches_locked("/locks/b"));
-    EXPECT_THROW(one_b.lock(), Error) << "its client was closed";
-  });
-  auto second = in_thread([&] {
-    two_b.lock();
-    EXPECT_TRUE(reaches_locked("/locks/a"));
-    try {
-      two_a.lock();  // granted, if the other client is closed first
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Errc::closed);
-    }
-  });
-  const auto observer = connect();
-  std::vector<LockCycle> cycles;
-  EXPECT_TRUE(eventually(
-      [&] {
-        cycles = find_cycles(locks_below(*observer, "/locks"));
-        return !cycles.empty();
-      },
-      kTestTimeout));
-  one->close();
-  two->close();
-  get(first);
-  get(second);
-  ASSERT_EQ(cycles.size(), 1U);
-  ASSERT_EQ(cycles[0].steps.size(), 2U);
-  EXPECT_TRUE(cycles[0].is_certain);
-  EXPECT_NE(cycles[0].steps[0].path, cycles[0].steps[1].path);
-  for (const WaitStep& step : cycles[0].steps) {
-    EXPECT_NE(step.waiter.session_id, step.blocker.session_id);
-    EXPECT_TRUE(step.blocker.holds);
-  }
 }
 
 // The transactions and watches of the whole server are counted, so no other test uses it.
@@ -191,21 +116,6 @@ TEST_F(SurveyOfOwnServer, ThousandsOfPaths_CostReadsOnly) {
   EXPECT_LE(zxid(), zxid_before + 5) << "nothing is written, but for the beginning of the session";
   EXPECT_EQ(line("wchs", "Total watches"), watches) << "no watch was set";
   RecordProperty("seconds", std::to_string(seconds.count()));
-}
-
-TEST_F(SurveyOfOwnServer, ServerRestartsMeanwhile_NothingIsLost) {
-  ASSERT_EQ(raw().create("/locks").rc, ZOK);
-  constexpr int kPaths = 300;
-  for (int i = 0; i < kPaths; ++i) {
-    ASSERT_EQ(raw().create("/locks/" + std::to_string(i)).rc, ZOK);
-  }
-  const auto client = connect();
-  Survey survey(*client, "/", {.requests_per_second = 200});
-  std::size_t empty = survey.next(50, kTestTimeout).empty_znodes.size();
-  EXPECT_EQ(empty, 50U);
-  kill_and_restart();
-  while (!survey.is_complete()) empty += survey.next(1'000, kTestTimeout).empty_znodes.size();
-  EXPECT_EQ(empty, static_cast<std::size_t>(kPaths));
 }
 
 }  // namespace

@@ -3,12 +3,15 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "support/drained_log.h"
 #include "zklock/client/zookeeper/make_coordinator.h"
@@ -68,6 +71,11 @@ class Journal : public SessionObserver {
     return wait(number, [kind](const Event& event) { return event.kind == kind; });
   }
 
+  std::vector<Event> of_kind(Event::Kind kind) const {
+    std::vector<Event> chosen = events();
+    std::erase_if(chosen, [kind](const Event& event) { return event.kind != kind; });
+    return chosen;
+  }
   Event last(Event::Kind kind) const {
     const std::lock_guard guard(mutex_);
     for (auto event = events_.rbegin(); event != events_.rend(); ++event) {
@@ -202,6 +210,23 @@ inline std::unique_ptr<testing::TestServer> serving(testing::TestServerOptions o
   server->start();
   if (!server->wait_until_serving()) throw std::runtime_error("no server: " + server->log());
   return server;
+}
+
+/// Starts the server again.
+inline void restart(testing::TestServer& server) {
+  server.start();
+  ASSERT_TRUE(server.wait_until_serving()) << server.log();
+}
+
+inline ClientOptions with_timeout(const testing::TestServer& server, std::chrono::seconds timeout) {
+  ClientOptions options = Probe::with(server.hosts());
+  options.session_timeout = timeout;
+  return options;
+}
+
+// The session survives a restart, even on a busy machine.
+inline ClientOptions outlasting_a_restart(const testing::TestServer& server) {
+  return with_timeout(server, std::chrono::seconds(60));
 }
 
 }  // namespace zklock::client

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+// Closing a coordinator, and what programs that exec starts inherit. A request that is submitted while
+// memory runs out.
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
+#include <cstdio>
 #include <future>
-#include <iterator>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
 #include "support/raw_client.h"
+#include "support/scarce_memory.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
+#include "zklock/testing/servers/expire_session.h"
 #include "zklock/testing/servers/free_ports.h"
 #include "zklock/testing/servers/wait_for.h"
 
@@ -25,14 +33,10 @@ namespace {
 
 using testing::eventually;
 using testing::RawClient;
+using testing::ScarceMemory;
 using testing::SharedServer;
 using testing::TestChroot;
 using Kind = Event::Kind;
-
-std::size_t entries(const char* directory) {
-  const std::filesystem::directory_iterator begin(directory);
-  return static_cast<std::size_t>(std::distance(begin, std::filesystem::directory_iterator()));
-}
 
 Operation some_operation(Probe& probe, int i) {
   switch (i % 3) {
@@ -173,19 +177,6 @@ TEST(ZkCoordinatorClose, CloseDuringSubmits_RepliesOnceToEach) {
   }
 }
 
-TEST(ZkCoordinatorClose, Close_LeavesNoThreadAndNoDescriptor) {
-  const TestChroot chroot(SharedServer::hosts());
-  { const Probe warm_up(chroot.hosts()); }
-  const std::size_t threads = entries("/proc/self/task");
-  const std::size_t descriptors = entries("/proc/self/fd");
-  for (int i = 0; i < 10; ++i) {
-    Probe probe(chroot.hosts());
-    EXPECT_EQ(probe.call(rq::Exists{"/"}).status, Status::ok);
-  }
-  EXPECT_TRUE(eventually([&] { return entries("/proc/self/task") <= threads; }));
-  EXPECT_LE(entries("/proc/self/fd"), descriptors);
-}
-
 // A submitter that is too late may be destroyed before its reply, and its handler may hold the last
 // reference.
 TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
@@ -217,6 +208,60 @@ TEST(ZkCoordinatorClose, LateReplyHoldsLastReference_IsDestroyedSafely) {
   signals->alone.set_value();
   ASSERT_EQ(answered.wait_for(kTestTimeout), std::future_status::ready);
   EXPECT_EQ(answered.get(), 2);
+}
+
+struct Inherited {
+  std::size_t sockets = 0;
+  std::size_t pipes = 0;
+  friend bool operator==(const Inherited&, const Inherited&) = default;
+};
+
+// Counts the open descriptors of a program that this process starts.
+Inherited inherited() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> listing(::popen("ls -l /proc/self/fd", "r"),
+                                                      &::pclose);
+  if (!listing) throw std::runtime_error("ls cannot be started");
+  Inherited found;
+  std::array<char, 512> line{};
+  while (std::fgets(line.data(), line.size(), listing.get()) != nullptr) {
+    const std::string text = line.data();
+    found.sockets += text.find("socket:") != std::string::npos ? 1U : 0U;
+    found.pipes += text.find("pipe:") != std::string::npos ? 1U : 0U;
+  }
+  return found;
+}
+
+TEST(ZkCoordinatorExec, StartedProgram_InheritsNoConnectionDescriptor) {
+  const auto server = serving();
+  const Inherited before = inherited();
+  const ClientOptions options = outlasting_a_restart(*server);
+  Probe probe(options);
+  const SessionId first = probe.session();
+  EXPECT_EQ(inherited(), before);
+  {
+    Probe another(options);
+    (void)another.session();
+    EXPECT_EQ(inherited(), before) << "two clients";
+  }
+  server->restart();
+  ASSERT_TRUE(server->wait_until_serving()) << server->log();
+  ASSERT_TRUE(probe.journal().wait(2, Kind::connected));
+  EXPECT_EQ(inherited(), before) << "a new connection";
+  testing::expire_session(server->hosts(), first.value);
+  ASSERT_TRUE(probe.journal().wait(3, Kind::connected));
+  EXPECT_EQ(inherited(), before) << "a new handle";
+}
+
+TEST(ZkCoordinatorMemory, NoMemoryToSubmit_ProcessTerminates) {
+  const TestChroot chroot(SharedServer::hosts());
+  Probe probe(Probe::with(chroot.hosts()));
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  const auto submit = [&](std::size_t memory) {
+    rq::CreateContender create{"/p", "lock-", "data"};
+    const ScarceMemory scarce(memory);
+    (void)probe.send(1, std::move(create));
+  };
+  for (const std::size_t memory : {0U, 1U}) EXPECT_DEATH(submit(memory), "bad_alloc") << memory;
 }
 
 }  // namespace

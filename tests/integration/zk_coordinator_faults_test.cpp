@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Connections that break: replies that are lost, watches, and requests that are held.
+#include <chrono>
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "integration/coordinator_probe.h"
-#include "integration/zk_coordinator_faults_fixture.h"
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
@@ -96,7 +96,7 @@ TEST(ZkCoordinatorFaults, ServerRestarts_EveryKindOfWatchIsRetained) {
   ASSERT_EQ(probe.call(rq::CreateParents{"/absent"}).status, Status::ok);
   ASSERT_EQ(probe.call(rq::Delete{"/there"}).status, Status::ok);
   ASSERT_TRUE(probe.journal().wait(3, Kind::watch));
-  const auto events = of_kind(probe.journal(), Kind::watch);
+  const auto events = probe.journal().of_kind(Kind::watch);
   const std::vector expected = {rq::WatchEvent::children, rq::WatchEvent::created,
                                 rq::WatchEvent::deleted};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -122,31 +122,6 @@ TEST(ZkCoordinatorFaults, UnresolvableHost_OtherHostsAreUsed) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe("no-such-host.invalid:2181," + chroot.hosts());
   EXPECT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
-}
-
-TEST(ZkCoordinatorFaults, NoConnection_ReplyStatesTheReason) {
-  const testing::FreePorts dead(1);
-  const std::string address = "127.0.0.1:" + std::to_string(dead[0]);
-  ClientOptions options = Probe::with(address);
-  options.connection_timeout = std::chrono::milliseconds(500);
-  {
-    Probe probe(options);
-    const Reply reply = probe.call(rq::Exists{"/"});
-    EXPECT_EQ(reply.status, Status::not_connected);
-    EXPECT_EQ(reply.detail,
-              "no server answered within 500 ms: " + address +
-                  " refused the connection; check ClientOptions::hosts and the servers");
-    EXPECT_EQ(probe.journal().events().size(), 0U);
-  }
-  options.hosts = "no-such-host.invalid:2181";
-  Probe probe(options);
-  const Reply reply = probe.call(rq::Exists{"/"});
-  EXPECT_EQ(reply.status, Status::not_connected);
-  EXPECT_TRUE(eventually([&] {
-    return probe->connection_problem().find(
-               "none of the hosts no-such-host.invalid:2181 could be resolved") !=
-           std::string::npos;
-  })) << probe->connection_problem();
 }
 
 TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
@@ -224,6 +199,86 @@ TEST(ZkCoordinatorFaults, CredentialRefused_AllRequestsFail) {
   EXPECT_EQ(probe.journal().last(Kind::ended).status, Status::auth_failed);
   EXPECT_GE(probe.journal().count(Kind::connected), 1U);
   EXPECT_LE(probe.journal().count(Kind::connected), attempts) << "no attempt after the refusal";
+}
+
+TEST(ZkCoordinatorFaults, ConnectionTimeout_OnlyBoundRequestsKeepWaiting) {
+  const auto server = serving();
+  ClientOptions options = outlasting_a_restart(*server);
+  options.connection_timeout = std::chrono::milliseconds(200);
+  Probe probe(options);
+  const SessionId session = probe.session();
+  server->kill();
+  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
+  probe.send(1, rq::Exists{"/"}, session);
+  const Reply reply = probe.call(rq::Exists{"/"});
+  EXPECT_EQ(reply.status, Status::not_connected);
+  EXPECT_NE(reply.detail.find("has been lost for"), std::string::npos) << reply.detail;
+  EXPECT_EQ(probe.journal().count(Kind::reply), 0U);
+  restart(*server);
+  ASSERT_TRUE(probe.journal().wait(1, Kind::reply));
+  EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::ok);
+}
+
+TEST(ZkCoordinatorFaults, AbandonedRequest_IsNeverSent) {
+  testing::TestServer server;
+  Probe probe(server.hosts());
+  const RequestId first = probe.send(1, rq::CreateParents{"/abandoned"});
+  probe.send(2, rq::CreateParents{"/kept"});
+  probe->cancel_unsent(first);
+  probe->cancel_unsent(first);
+  ASSERT_TRUE(probe.journal().wait(1, Kind::reply));
+  EXPECT_EQ(probe.journal().last(Kind::reply).tag, 1);
+  EXPECT_EQ(probe.journal().last(Kind::reply).status, Status::not_sent);
+  server.start();
+  ASSERT_TRUE(probe.journal().wait(2, Kind::reply));
+  EXPECT_EQ(probe.call(rq::Exists{"/abandoned"}).status, Status::no_node);
+  const auto [done, reply] = probe.call_with_id(rq::Exists{"/kept"});
+  EXPECT_EQ(reply.status, Status::ok);
+  probe->cancel_unsent(done);
+  (void)probe.call(rq::Exists{"/"});
+  EXPECT_EQ(probe.journal().count(Kind::reply), 2U);
+}
+
+// Requests that wait for their turn, and then for the connection.
+TEST(ZkCoordinatorFaults, HeldRequests_EndByKindAndRestIsSentInOrder) {
+  constexpr int kOfEach = 100;
+  constexpr int kEvery = 10;
+  const auto server = serving();
+  ClientOptions options = outlasting_a_restart(*server);
+  options.max_in_flight = 1;
+  Probe probe(options);
+  const SessionId session = probe.session();
+  server->pause();
+  probe.send(-1, rq::Exists{"/"});
+  std::vector<RequestId> ids;
+  for (int i = 0; i < 3 * kOfEach; i += 3) {
+    ids.push_back(probe.send(i, rq::Exists{"/"}, session, true));
+    ids.push_back(probe.send(i + 1, rq::Exists{"/"}, session));
+    ids.push_back(probe.send(i + 2, rq::Exists{"/"}));
+  }
+  server->kill();
+  ASSERT_TRUE(probe.journal().wait(1 + kOfEach, Kind::reply)) << "in flight, or only at once";
+  const auto is_abandoned = [](int tag) { return tag % (3 * kEvery) == 1; };
+  for (int tag = 0; tag < 3 * kOfEach; ++tag) {
+    const auto id = ids[static_cast<std::size_t>(tag)];
+    const bool abandoned = tag % 3 == 0 || is_abandoned(tag) ? probe->cancel_unsent(id) : false;
+    EXPECT_EQ(abandoned, is_abandoned(tag)) << "what is answered cannot be";
+  }
+  ASSERT_TRUE(probe.journal().wait(1 + kOfEach + kOfEach / kEvery, Kind::reply));
+  restart(*server);
+  ASSERT_TRUE(probe.journal().wait(1 + 3 * kOfEach, Kind::reply));
+  int last = 0;
+  for (const Event& reply : probe.journal().of_kind(Kind::reply)) {
+    if (reply.tag == -1) {
+      EXPECT_EQ(reply.status, Status::unknown);
+    } else if (reply.tag % 3 == 0 || is_abandoned(reply.tag)) {
+      EXPECT_EQ(reply.status, Status::not_sent) << reply.tag;
+    } else {
+      EXPECT_EQ(reply.status, Status::ok) << reply.tag;
+      EXPECT_LT(last, reply.tag);
+      last = reply.tag;
+    }
+  }
 }
 
 }  // namespace

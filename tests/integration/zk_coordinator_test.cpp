@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/spdlog.h>
 
 #include "integration/coordinator_probe.h"
 #include "support/raw_client.h"
@@ -173,17 +174,6 @@ TEST(ZkCoordinator, Parents_AreContainersThatServerDeletes) {
       [&] { return probe.call(rq::Exists{"/a"}).status == Status::no_node; }, kTestTimeout));
 }
 
-TEST(ZkCoordinator, NoChroot_OperationsWork) {
-  const TestChroot chroot(SharedServer::hosts());
-  Probe probe(SharedServer::hosts());
-  EXPECT_EQ(probe.call(rq::CreateParents{chroot.path() + "/p"}).status, Status::ok);
-  const std::string node = probe.contend(chroot.path() + "/p");
-  EXPECT_EQ(probe.call(probe.watch(1, node)).status, Status::ok);
-  EXPECT_EQ(probe.call(rq::Delete{node}).status, Status::ok);
-  ASSERT_TRUE(probe.journal().wait(1, Kind::watch));
-  EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::ok);
-}
-
 TEST(ZkCoordinator, PipelinedRequests_AreExecutedInOrder) {
   const TestChroot chroot(SharedServer::hosts());
   Probe probe(chroot.hosts());
@@ -241,16 +231,6 @@ TEST(ZkCoordinator, Sync_IsAnsweredByTheLeader) {
   EXPECT_EQ(probe.call(rq::Sync{"/a//b"}).status, Status::server_error);
   EXPECT_EQ(probe.call(rq::Check{"/"}).status, Status::ok);
   EXPECT_EQ(probe.journal().last(Kind::answered).by, core::AnsweredBy::quorum);
-}
-
-TEST(ZkCoordinator, ChrootMissing_RepliesNoNode) {
-  const TestChroot chroot(SharedServer::hosts());
-  Probe probe(chroot.hosts() + "/missing");
-  EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", "x"}).status, Status::no_node);
-  EXPECT_EQ(probe.call(rq::CreateContender{"/p", "lock-", "x", true, true}).status,
-            Status::no_node);
-  EXPECT_EQ(probe.call(rq::CreateParents{"/p/q/r"}).status, Status::no_node);
-  EXPECT_EQ(probe.call(rq::CreateParents{"/"}).status, Status::no_node);
 }
 
 TEST(ZkCoordinator, NodeBytesOfSession_AreCapped) {
@@ -323,41 +303,6 @@ TEST(ZkCoordinator, UnusablePath_IsRefusedAndOthersStillWork) {
   }
   EXPECT_EQ(probe.call(probe.watch(0, "/a//b")).status, Status::server_error);
   EXPECT_EQ(probe.call(rq::CreateParents{"/a"}).status, Status::ok);
-}
-
-class LinesSink final : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  std::string text() {
-    const std::lock_guard guard(mutex_);
-    return text_;
-  }
-
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    text_.append(message.payload.begin(), message.payload.end()).append("\n");
-  }
-  void flush_() override {}
-  std::string text_;
-};
-
-TEST(ZkCoordinator, GivenLogger_ReceivesLinesWithoutSecret) {
-  const TestChroot chroot(SharedServer::hosts());
-  const auto sink = std::make_shared<LinesSink>();
-  ClientOptions options = Probe::with(chroot.hosts());
-  options.logger = std::make_shared<spdlog::logger>("test", sink);
-  options.logger->set_level(spdlog::level::trace);
-  options.digest = DigestCredential{"team", "open sesame"};
-  {
-    Probe probe(options);
-    ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
-    probe.contend("/p");
-  }
-  const std::string text = sink->text();
-  EXPECT_NE(text.find("zklock: session 0x"), std::string::npos) << text;
-  EXPECT_NE(text.find("zookeeper client: "), std::string::npos) << text;
-  EXPECT_NE(text.find("Sending request"), std::string::npos) << "debug lines too";
-  EXPECT_EQ(text.find("open sesame"), std::string::npos);
-  EXPECT_EQ(text.find("zklock-0"), std::string::npos);
 }
 
 TEST(ZkCoordinator, NoLogger_WritesNothing) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Transactions, and the ACLs of the znodes that the coordinator creates.
+#include <atomic>
+#include <cstddef>
+#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,6 +12,8 @@
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
+#include "zklock/core/znode_data.h"
+#include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
 namespace {
@@ -33,59 +38,6 @@ class ZkCoordinatorTransaction : public ::testing::Test {
   std::string own_;
 };
 
-TEST_F(ZkCoordinatorTransaction, AllWritesValid_CommitsAtomically) {
-  const Reply reply = probe_.call(
-      rq::Transaction{own_,
-                      {rq::write::Create{"/new", "n"}, rq::write::Create{"/new/mine", "", true},
-                       rq::write::Set{"/old", "2", 0}, rq::write::CheckVersion{"/old", 1},
-                       rq::write::Remove{"/removed", 0}}});
-  ASSERT_EQ(reply.status, Status::ok) << reply.detail;
-  EXPECT_EQ(reply.failed_operation, -1);
-  EXPECT_EQ(reply.session, probe_.session());
-  const auto created = raw_.get_data("/new");
-  EXPECT_EQ(created.data, "n");
-  EXPECT_EQ(created.stat.ephemeralOwner, 0);
-  const auto set = raw_.get_data("/old");
-  EXPECT_EQ(set.data, "2");
-  EXPECT_EQ(set.stat.mzxid, created.stat.czxid) << "one change";
-  EXPECT_EQ(raw_.exists("/new/mine").stat.ephemeralOwner, probe_.session().value);
-  EXPECT_EQ(raw_.exists("/removed").rc, ZNONODE);
-  EXPECT_EQ(probe_.call(rq::Transaction{own_, {}}).status, Status::ok) << "a guard alone";
-  EXPECT_EQ(probe_.call(rq::Transaction{"", {rq::write::Set{"/old", ""}}}).status, Status::ok);
-  EXPECT_EQ(raw_.get_data("/old").data, "");
-}
-
-TEST_F(ZkCoordinatorTransaction, OneWriteFails_ChangesNothingAndNamesIt) {
-  const std::vector<std::pair<rq::Write, Status>> failing = {
-      {rq::write::Create{"/old"}, Status::node_exists},
-      {rq::write::Create{"/none/x"}, Status::no_node},
-      {rq::write::Create{own_ + "/x"}, Status::server_error},  // ephemeral znodes have no children
-      {rq::write::Set{"/old", "3", 7}, Status::bad_version},
-      {rq::write::Set{"/none", ""}, Status::no_node},
-      {rq::write::Remove{"/p"}, Status::not_empty},
-      {rq::write::Remove{"/old", 0}, Status::bad_version},  // the operation before makes it 1
-      {rq::write::CheckVersion{"/old", 0}, Status::bad_version},
-      {rq::write::CheckVersion{"/none"}, Status::no_node},
-  };
-  for (const auto& [write, status] : failing) {
-    for (const std::string& guard : {own_, std::string()}) {
-      const Reply reply = probe_.call(
-          rq::Transaction{guard,
-                          {rq::write::Create{"/p/mine", "", true}, rq::write::Set{"/old", "2"},
-                           write, rq::write::Remove{"/removed"}}});
-      EXPECT_EQ(reply.status, status) << reply.detail;
-      EXPECT_EQ(reply.failed_operation, guard.empty() ? 2 : 3);
-    }
-  }
-  const Reply unguarded = probe_.call(rq::Transaction{"/p/removed", {rq::write::Set{"/none", ""}}});
-  EXPECT_EQ(unguarded.status, Status::no_node);
-  EXPECT_EQ(unguarded.failed_operation, 0);
-  EXPECT_EQ(raw_.get_data("/old").data, "1");
-  EXPECT_EQ(raw_.get_data("/old").stat.version, 0);
-  EXPECT_EQ(raw_.exists("/removed").rc, ZOK);
-  EXPECT_EQ(raw_.children("/p").names.size(), 1U);
-}
-
 TEST_F(ZkCoordinatorTransaction, QuorumAnswers_AreReportedAsSuch) {
   const auto quorum_answers = [&] {
     return probe_.journal().count(
@@ -100,40 +52,6 @@ TEST_F(ZkCoordinatorTransaction, QuorumAnswers_AreReportedAsSuch) {
   ASSERT_EQ(probe_.call(rq::Transaction{own_, {rq::write::Set{"/a//b", "2"}}}).status,
             Status::server_error);
   EXPECT_EQ(quorum_answers(), before + 2) << "never sent";
-}
-
-TEST_F(ZkCoordinatorTransaction, UnusablePath_IsNotSent) {
-  for (const char* path : {"/a//b", "/a/", "/a/../b", "/a\x01"}) {
-    const std::vector<rq::Write> writes = {rq::write::Create{path}, rq::write::Set{path},
-                                           rq::write::Remove{path}, rq::write::CheckVersion{path}};
-    for (const rq::Write& write : writes) {
-      const Reply reply = probe_.call(rq::Transaction{own_, {rq::write::Set{"/old", "2"}, write}});
-      EXPECT_EQ(reply.status, Status::server_error) << path;
-      EXPECT_EQ(reply.session, SessionId{}) << path;
-      EXPECT_EQ(reply.failed_operation, -1) << path;
-    }
-  }
-  EXPECT_EQ(probe_.call(rq::Transaction{}).status, Status::server_error);
-  EXPECT_EQ(probe_.call(rq::Transaction{"/a//b", {}}).status, Status::server_error);
-  EXPECT_EQ(raw_.get_data("/old").data, "1");
-}
-
-TEST_F(ZkCoordinatorTransaction, CreatedNodes_HaveTheAclOfParents) {
-  ClientOptions options = Probe::with(chroot_.hosts());
-  options.digest = DigestCredential{"team", "a secret"};
-  options.acl = AclPolicy::creator_all();
-  Probe team(options);
-  ASSERT_EQ(team.call(rq::CreateParents{"/parent"}).status, Status::ok);
-  ASSERT_EQ(team.call(rq::Transaction{"/old", {rq::write::Create{"/data", "x"}}}).status,
-            Status::ok);
-  EXPECT_EQ(raw_.get_data("/data").rc, ZNOAUTH);
-  raw_.add_digest("team:a secret");
-  EXPECT_EQ(raw_.get_acl("/data").entries, raw_.get_acl("/parent").entries);
-  EXPECT_EQ(probe_.call(rq::Transaction{"/old", {rq::write::Set{"/data", ""}}}).status,
-            Status::no_auth);
-  ASSERT_EQ(probe_.call(rq::Transaction{"/old", {rq::write::Create{"/open", "x"}}}).status,
-            Status::ok);
-  EXPECT_EQ(raw_.get_acl("/open").entries, raw_.get_acl("/p").entries);
 }
 
 TEST_F(ZkCoordinatorTransaction, RemoveAndCreate_ReplaceContender) {
@@ -208,20 +126,40 @@ TEST_F(ZkCoordinatorTransaction, EphemeralNodes_CountAgainstTheCap) {
             Status::ok);
 }
 
-TEST_F(ZkCoordinatorTransaction, OptionalNodes_LeaveHalfOfTheCap) {
-  ClientOptions options = Probe::with(chroot_.hosts());
-  options.max_node_bytes = 4 * (chroot_.path() + "/p/lock-0000000000").size();
-  Probe small(options);
-  const auto make = [&](const char* path, bool leaves_room) {
-    const rq::write::Create create{.path = path, .ephemeral = true, .leaves_room = leaves_room};
-    return small.call(rq::Transaction{"/old", {create}}).status;
+TEST(ZkCoordinatorAcl, CustomAcl_IsUsed) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.acl = AclPolicy::list({{AclEntry::all, "world", "anyone"}});
+  Probe probe(options);
+  ASSERT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
+  EXPECT_EQ(raw.set_data(probe.contend("/p"), "theirs").rc, ZOK);
+  options.acl = AclPolicy::list({{AclEntry::all, "no-such-scheme", "x"}});
+  Probe wrong(options);
+  EXPECT_EQ(wrong.call(rq::CreateParents{"/p2"}).status, Status::invalid_acl);
+}
+
+// Some servers withhold the event. So the client checks each second whether the znode exists.
+TEST(ZkCoordinatorAcl, UnreadableWhileCallsAreQueued_IsChecked) {
+  const TestChroot chroot(SharedServer::hosts());
+  RawClient raw(chroot.hosts());
+  ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
+  ASSERT_EQ(raw.create("/p").rc, ZOK);
+  const auto made = raw.create("/p/lock-", "x", ZOO_EPHEMERAL_SEQUENTIAL, {1, nothing});
+  ASSERT_EQ(made.rc, ZOK);
+  ClientOptions options = Probe::with(chroot.hosts());
+  options.max_in_flight = 1;
+  std::atomic<bool> ends{false};
+  std::function<void(const Reply&)> send_next;
+  Probe busy(options);
+  send_next = [&](const Reply&) {
+    if (!ends) busy->submit({rq::Get{"/p"}}, send_next);
   };
-  EXPECT_EQ(make("/p/mark1", true), Status::ok);
-  EXPECT_EQ(make("/p/mark2", true), Status::ok);
-  EXPECT_EQ(make("/p/mark3", true), Status::too_many_nodes);
-  EXPECT_EQ(make("/p/lock3", false), Status::ok);
-  EXPECT_EQ(make("/p/lock4", false), Status::ok);
-  EXPECT_EQ(make("/p/lock5", false), Status::too_many_nodes);
+  ASSERT_EQ(busy.call(busy.watch(1, made.path)).status, Status::ok);
+  for (int i = 0; i < 20; ++i) send_next({});
+  const std::size_t exists = Operation(rq::Exists{}).index();
+  EXPECT_TRUE(testing::eventually([&] { return busy->stats().requests.at(exists).count() >= 2; }));
+  ends = true;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
-#include <new>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -8,7 +8,6 @@
 
 #include "integration/coordinator_probe.h"
 #include "support/raw_client.h"
-#include "support/scarce_memory.h"
 #include "zklock/testing/servers/wait_for.h"
 
 namespace zklock::client {
@@ -16,7 +15,6 @@ namespace {
 
 using testing::eventually;
 using testing::RawClient;
-using testing::ScarceMemory;
 using Kind = Event::Kind;
 
 // The server reports the watches of all its clients together, so these tests have their own server.
@@ -50,13 +48,7 @@ class ZkCoordinatorWatch : public ::testing::Test {
     return at == std::string::npos ? -1 : std::stoi(answer->substr(at + key.size()));
   }
   Probe& probe() { return *probe_; }
-  std::vector<Event> watch_events() {
-    std::vector<Event> chosen;
-    for (const Event& event : probe().journal().events()) {
-      if (event.kind == Kind::watch) chosen.push_back(event);
-    }
-    return chosen;
-  }
+  std::vector<Event> watch_events() { return probe().journal().of_kind(Kind::watch); }
 
   // When this returns, the journal has all earlier events: they come on one session, in order.
   void settle() { (void)probe().call(rq::Exists{"/"}); }
@@ -84,17 +76,6 @@ TEST_F(ZkCoordinatorWatch, AnnouncedRelease_SendsOneChangedEvent) {
   settle();
   EXPECT_EQ(probe().journal().count(Kind::watch), 1U) << "and nothing more";
   EXPECT_FALSE(server_watches(node));
-}
-
-TEST_F(ZkCoordinatorWatch, PlainDelete_SendsDeletedEvent) {
-  Probe other(hosts());
-  const std::string node = other.contend(parent_);
-  ASSERT_EQ(probe().call(probe().watch(1, node)).status, Status::ok);
-  ASSERT_EQ(other.call(rq::Delete{node}).status, Status::ok);
-  ASSERT_TRUE(probe().journal().wait(1, Kind::watch));
-  EXPECT_EQ(probe().journal().last(Kind::watch).change, rq::WatchEvent::deleted);
-  settle();
-  EXPECT_EQ(probe().journal().count(Kind::watch), 1U);
 }
 
 TEST_F(ZkCoordinatorWatch, WatchReply_PrecedesItsEvent) {
@@ -132,22 +113,6 @@ TEST_F(ZkCoordinatorWatch, UnwatchOfLastWatcher_RemovesServerWatch) {
   EXPECT_EQ(probe().journal().count(Kind::watch), 0U);
 }
 
-TEST_F(ZkCoordinatorWatch, UnwatchOfOne_RetainsTheOthers) {
-  const std::string node = probe().contend(parent_);
-  const auto [first, reply1] = probe().call_with_id(probe().watch(1, node));
-  const auto [second, reply2] = probe().call_with_id(probe().watch(2, node));
-  const auto [third, reply3] = probe().call_with_id(probe().watch(3, node));
-  probe()->unwatch(second);
-  ASSERT_EQ(probe().call(rq::Delete{node}).status, Status::ok);
-  ASSERT_TRUE(probe().journal().wait(2, Kind::watch));
-  settle();
-  std::vector<int> tags;
-  for (const Event& event : probe().journal().events()) {
-    if (event.kind == Kind::watch) tags.push_back(event.tag);
-  }
-  EXPECT_EQ(tags, (std::vector<int>{1, 3}));
-}
-
 TEST_F(ZkCoordinatorWatch, UnwatchBeforeReply_RemovesServerWatch) {
   const std::string node = probe().contend(parent_);
   for (int i = 0; i < 50; ++i) {
@@ -170,18 +135,6 @@ TEST_F(ZkCoordinatorWatch, UnwatchBeforeReply_RemovesServerWatch) {
   settle();
   EXPECT_EQ(probe().journal().count(Kind::watch), 1U);
   EXPECT_EQ(probe().journal().last(Kind::watch).tag, 101);
-}
-
-TEST_F(ZkCoordinatorWatch, UnwatchBeforeReplyWithoutMemory_RemovesWatch) {
-  const std::string node = probe().contend(parent_);
-  const RequestId id = probe().send(1, probe().watch(1, node));
-  {
-    const ScarceMemory none(0);
-    probe()->unwatch(id);
-  }
-  ASSERT_TRUE(probe().journal().wait(1, Kind::reply));
-  settle();
-  EXPECT_FALSE(server_watches(node));
 }
 
 TEST_F(ZkCoordinatorWatch, WatchOfMissingNode_LeavesNoServerWatch) {

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// The faults of a FakeLink. The znodes of a FakeEnsemble, as an operator or another kind of client
+// changes them.
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -170,15 +175,6 @@ TEST_F(FakeLinkTest, ErrorOfNoServer_IsRefused) {
   EXPECT_THROW(link_.fail_next(RequestKind::create, Errc::closed), std::invalid_argument);
 }
 
-TEST_F(FakeLinkTest, SessionExpires_HoldIsLost) {
-  const auto session = client_->session_id();
-  link_.expire_session();
-  EXPECT_EQ(hold_.loss_reason(), LossReason::session_expired);
-  EXPECT_TRUE(client_->is_connected());
-  EXPECT_NE(client_->session_id(), session);
-  EXPECT_EQ(nodes(), 0U);
-}
-
 TEST_F(FakeLinkTest, ProcessPausedForLong_HoldIsLostAfterwards) {
   const auto other = ensemble_.client();
   Mutex mutex(*other, "/locks/job");
@@ -205,6 +201,30 @@ TEST_F(FakeLinkTest, LinkOfAnotherEnsemble_IsRefused) {
   FakeEnsemble other;
   EXPECT_THROW(static_cast<void>(other.link(*client_)), std::invalid_argument);
   EXPECT_THROW(static_cast<void>(other.link(0)), std::out_of_range);
+}
+
+TEST(FakeZnodes, Znodes_AreReadAndChanged) {
+  FakeEnsemble ensemble;
+  EXPECT_TRUE(ensemble.create("/a/b/c", "data"));
+  EXPECT_FALSE(ensemble.create("/a/b/c"));
+  EXPECT_EQ(ensemble.data("/a/b/c"), "data");
+  EXPECT_TRUE(ensemble.set_data("/a/b/c", "more"));
+  EXPECT_EQ(ensemble.data("/a/b/c"), "more");
+  EXPECT_EQ(ensemble.children("/a/b"), std::vector<std::string>{"c"});
+  EXPECT_FALSE(ensemble.remove("/a"));
+  EXPECT_TRUE(ensemble.remove("/a/b/c"));
+  EXPECT_EQ(ensemble.data("/a/b/c"), std::nullopt);
+}
+
+TEST(FakeZnodes, SequentialZnode_HasNextNumber) {
+  FakeEnsemble ensemble;
+  EXPECT_EQ(ensemble.create_sequential("no-path"), std::nullopt);
+  EXPECT_EQ(ensemble.create_sequential("/a/lock-"), std::nullopt);
+  EXPECT_EQ(ensemble.create_sequential("/lock-"), "/lock-0000000000");
+  EXPECT_TRUE(ensemble.create("/a"));
+  EXPECT_EQ(ensemble.create_sequential("/a/lock-", "data"), "/a/lock-0000000000");
+  EXPECT_EQ(ensemble.create_sequential("/a/lock-"), "/a/lock-0000000001");
+  EXPECT_EQ(ensemble.data("/a/lock-0000000000"), "data");
 }
 
 }  // namespace
