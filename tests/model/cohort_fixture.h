@@ -16,9 +16,6 @@ namespace zklock::model {
 /// Contenders of one client that share a znode, and contenders of other clients.
 class CohortFixture : public PathLockTest {
  protected:
-  using Kind = OperationKind;
-  using Request = LockWorld::Request;
-
   static Request on(core::CohortPolicy terms) { return {.local = terms}; }
   static Request once(Request request) {
     request.timeout = 0s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sequence counter of a lock path at its end.
+// The sequence numbers of a path at their end, and after the servers lost their data.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,8 +14,6 @@
 namespace zklock::model {
 namespace {
 
-using Kind = OperationKind;
-
 constexpr std::int32_t kLast = std::numeric_limits<std::int32_t>::max();
 
 class CounterEnd : public PathLockTest {
@@ -26,7 +24,7 @@ class CounterEnd : public PathLockTest {
 
 // Without a znode it waits by lists, which belong to no session.
 TEST_F(CounterEnd, CancelledWhileDisconnected_NoListRemains) {
-  const auto holder = granted(1);
+  granted(1);
   ensemble().set_counter(LockWorld::kPath, core::kFirstUnusableSequence.value);
   const auto call = waiting(0);
   lock_.world().disconnect(0);
@@ -37,13 +35,11 @@ TEST_F(CounterEnd, CancelledWhileDisconnected_NoListRemains) {
   EXPECT_EQ(client(0).unanswered(), 0U);
   lock_.world().reconnect(0);
   run();
-  release(holder);
-  expect_rest();
 }
 
 // A contender that waits for the restart of the counter has no znode that could be counted.
 TEST_F(CounterEnd, HolderSharesZnode_OtherClientsAreGranted) {
-  const auto shared = [] { return LockWorld::Request{.local = {.batch = 8}}; };
+  const auto shared = [] { return Request{.local = {.batch = 8}}; };
   for (const auto next : {kLast, core::kFirstUnusableSequence.value}) {
     lock_.use(0);
     std::vector<std::size_t> own = {granted(0, shared())};
@@ -68,7 +64,7 @@ TEST_F(CounterEnd, HolderSharesZnode_OtherClientsAreGranted) {
 }
 
 TEST_F(CounterEnd, IdleLockRetained_OtherClientsAreGranted) {
-  const LockWorld::Request kept{.local = {.keep_idle_for = std::chrono::hours(1)}};
+  const Request kept{.local = {.keep_idle_for = std::chrono::hours(1)}};
   for (const bool ended_before : {false, true}) {
     lock_.use(0);
     const auto holder = granted(0, kept);
@@ -97,45 +93,76 @@ TEST_F(CounterEnd, PathRecreatedByOtherClient_IsNotDeleted) {
   release(granted(0));
   EXPECT_EQ(ensemble().find(LockWorld::kPath)->czxid, czxid);
   EXPECT_EQ(counter(), 2);
-  expect_rest();
 }
 
-// ---- a shared permit count at the end of the counter -------------------------------------------
-
-class CountAtCounterEnd : public CounterEnd {
+class EmptiedServers : public PathLockTest {
  protected:
-  void end_counter() {
-    lock_.say_permits(3);
-    ensemble().set_counter(LockWorld::kPath, kLast);
+  void SetUp() override {
+    PathLockTest::SetUp();
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.use(c);
+    const std::int64_t zxid = ensemble().last_zxid() + 1'000;
+    while (ensemble().last_zxid() < zxid) ASSERT_EQ(ensemble().set_data("/", {}), Status::ok);
   }
-  std::string count() {
-    const Node* node = ensemble().find(LockWorld::count_path());
-    return node ? node->data : "none";
+  void cycle(std::size_t client) { release(granted(client)); }
+  void reap() {
+    run_for(2s);
+    ASSERT_GT(ensemble().reap_containers(), 0U);
+    run();
   }
-
-  const LockWorld::Request permits_ = LockWorld::shared_permits(1, 2);
+  /// Empties the ensemble, and gives each client a new session.
+  void empty_servers() {
+    lock_.empty_servers();
+    run();
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.world().disconnect(c);
+    run_for(client(0).options().session_timeout + 1s);
+    for (const std::size_t c : {0U, 1U, 2U}) lock_.world().reconnect(c);
+    run();
+  }
 };
 
-TEST_F(CountAtCounterEnd, PermitCountChangedMeanwhile_RetainsNewCount) {
-  end_counter();
-  const auto call = lock_.acquire(0, permits_);
-  while (client(0).requests(Kind::transaction) == 0) ASSERT_TRUE(step());
-  lock_.say_permits(7);
-  run();
-  EXPECT_TRUE(is_granted(call));
-  EXPECT_EQ(count(), "7");
-  release(call);
-  expect_rest();
+TEST_F(EmptiedServers, PathRecreatedBefore_ReleasedZnodeIsDeleted) {
+  cycle(0);
+  cycle(1);
+  reap();
+  cycle(0);
+  cycle(1);
+  empty_servers();
+  for (const std::size_t c : {0U, 1U, 0U, 0U}) {
+    cycle(c);
+    EXPECT_TRUE(lock_.nodes().empty());
+  }
 }
 
-TEST_F(CountAtCounterEnd, OutcomeUnknown_RetainsPermitCount) {
-  for (const bool carried_out : {false, true}) {
-    end_counter();
-    client(0).fail_next(Kind::transaction, Status::unknown, carried_out);
-    release(granted(0, permits_));
-    EXPECT_EQ(count(), "3");
-    expect_rest();
-  }
+// A repeated delete must not delete the new znode of that name.
+TEST_F(EmptiedServers, PathRecreatedLater_IsDetected) {
+  cycle(0);
+  empty_servers();
+  cycle(0);
+  reap();
+  const auto holder = lock_.acquire(0);
+  reset_counts();
+  run();
+  ASSERT_TRUE(is_granted(holder));
+  EXPECT_EQ(client(0).requests(Kind::check), 1U) << "it is looked for";
+}
+
+// After that, the client's own sequence number equals that of the last znode that it released.
+TEST_F(EmptiedServers, ReusedSequenceNumber_NextIsNotFirst) {
+  cycle(0);
+  const auto last = granted(0);
+  const int number = core::ZnodeName::parse(lock_.nodes().at(0))->sequence.value;
+  release(last);
+  empty_servers();
+  ensemble().create("/locks");
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
+  ensemble().set_counter(LockWorld::kPath, number - 1);
+  const auto lost = granted(0);
+  run_for(900ms);  // until its own znode is watched
+  ASSERT_EQ(ensemble().remove(lock_.call(lost).node), Status::ok);
+  run();
+  granted(0);
+  ASSERT_EQ(core::ZnodeName::parse(lock_.nodes().at(0))->sequence.value, number);
+  waiting(0);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaders that proclaim values, on the simulated ensemble.
+// Values that leaders proclaim, and the end of a leadership, with faults.
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -19,22 +19,6 @@ namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-
-TEST(ElectionModel, Proclaim_IsTwoRequestsAndIsObserved) {
-  ElectionWorld election;
-  ASSERT_EQ(election.views.size(), 1U);
-  EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
-  EXPECT_EQ(election.view().proclaimed, std::nullopt);
-  election.world().client(0).reset_counts();
-  election.proclaim(election.leadership(0), "a");
-  EXPECT_EQ(election.world().client(0).requests(), 2U);
-  EXPECT_EQ(election.world().client(0).requests(Kind::transaction), 2U);
-  election.world().run_for(1s);
-  EXPECT_EQ(election.results.back()->outcomes, 1);
-  EXPECT_EQ(election.results.back()->code, std::nullopt);
-  ASSERT_EQ(election.views.size(), 2U);
-  EXPECT_EQ(election.view().proclaimed, "a");
-}
 
 // The create of the first call is lost, so its value is not written. A second attempt of it would
 // replace the later value.
@@ -199,39 +183,6 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
   }
 }
 
-TEST(ElectionModel, NoLeadership_ReportsLoss) {
-  const Leadership none;
-  EXPECT_EQ(thrown_by([&] { none.async_proclaim("none", [](const auto&) {}); }), Errc::lock_lost)
-      << "it has no client whose executor could call the handler";
-  auto future = none.async_proclaim("none");
-  EXPECT_EQ(thrown_by([&] { future.get(); }), Errc::lock_lost);
-}
-
-TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
-  ElectionWorld election;
-  election.proclaimed_by_leader("a");
-  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
-  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
-  election.proclaim(election.leadership(0), "b");
-  election.world().run_for(1s);
-  ASSERT_EQ(election.views.size(), 3U);
-  EXPECT_EQ(election.views[1].proclaimed, "a");
-  EXPECT_EQ(election.views[2].proclaimed, "b") << "when it can be read again";
-}
-
-// The counter is beyond its end; see core::Sequence.
-TEST(ElectionModel, NegativeSequenceNumber_DoesNotLead) {
-  ElectionWorld election;
-  const std::string stray = core::ZnodeName::make("lock-", {-2'147'483'000}).text;
-  ASSERT_EQ(election.ensemble().create(LockWorld::kPath + ("/" + stray)), Status::ok);
-  election.proclaimed_by_leader("a");
-  EXPECT_EQ(election.leader_in_view(), election.leadership(0).token());
-  EXPECT_EQ(election.view().proclaimed, "a");
-  EXPECT_EQ(election.violation, "");
-  ASSERT_EQ(election.ensemble().remove(LockWorld::kPath + ("/" + stray)), Status::ok);
-  election.world().run_for(1s);
-}
-
 TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
   ElectionWorld election;
   election.values_are_deleted = true;
@@ -252,6 +203,79 @@ TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
   election.world().run_for(1s);
   EXPECT_EQ(election.results.back()->code, std::nullopt);
   EXPECT_EQ(election.view().proclaimed, "c");
+}
+
+TEST(ElectionModel, Resign_DeletesZnodesInOneTransaction) {
+  for (const bool connection_breaks : {false, true}) {
+    ElectionWorld election;
+    const Leadership leader = election.proclaimed_by_leader("a");
+    election.world().client(0).reset_counts();
+    if (connection_breaks) election.world().lose_reply(0);
+    election.candidates[0]->close();
+    bool is_there = true;
+    for (int i = 0; i < 200 && !election.world().steps().empty(); ++i) {
+      election.world().run(election.world().steps().front());
+      is_there = election.ensemble().find(leader.node()) != nullptr;
+      ASSERT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(leader)) != nullptr,
+                is_there);
+    }
+    election.world().run_for(1s);
+    EXPECT_FALSE(is_there);
+    EXPECT_EQ(election.violation, "");
+    EXPECT_EQ(election.world().client(0).requests(Kind::get) > 0, connection_breaks) << "it looks";
+    if (!connection_breaks) {
+      EXPECT_EQ(election.world().client(0).requests(Kind::transaction), 1U);
+      EXPECT_EQ(election.world().client(0).requests(Kind::remove), 0U);
+    }
+  }
+}
+
+// A repeated create of the value's znode can arrive after the leader's znode was to be deleted.
+TEST(ElectionModel, ValueZnodeCreatedDuringResign_IsDeleted) {
+  ElectionWorld election;
+  const Leadership leader = election.proclaimed_by_leader("a");
+  const std::string proclamation_writer = ElectionWorld::proclaimed_node(leader);
+  ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
+  election.candidates[0]->close();
+  const SimCoordinator& client = election.world().client(0);
+  const auto sent_alone = [&client] {
+    return client.requests(Kind::remove) + client.requests(Kind::announce_and_delete);
+  };
+  for (int i = 0; i < 50 && sent_alone() == 0; ++i) {
+    election.world().run(election.world().steps().front());
+  }
+  ASSERT_NE(election.ensemble().find(leader.node()), nullptr) << "not with what is not there";
+  ASSERT_EQ(election.ensemble().create(proclamation_writer, {}, client.session()), Status::ok);
+  election.world().run_for(1s);
+  EXPECT_EQ(election.ensemble().find(leader.node()), nullptr);
+  EXPECT_EQ(election.ensemble().find(proclamation_writer), nullptr);
+}
+
+// The path was recreated while the reply to a release was lost. The next leader's value has the old
+// name. It is not deleted with the first leader's value.
+TEST(ElectionModel, ValueOfOtherLeaderOfSameName_IsNotDeleted) {
+  for (const bool by_hand : {false, true}) {
+    SCOPED_TRACE(by_hand ? "by hand" : "a lost answer");
+    ElectionWorld election;
+    const Leadership leader = election.proclaimed_by_leader("a");
+    const std::string proclamation_writer = ElectionWorld::proclaimed_node(leader);
+    if (by_hand) {
+      ASSERT_EQ(election.ensemble().remove(leader.node()), Status::ok);
+      ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
+    } else {
+      election.world().lose_reply(0);
+      election.candidates[0]->close();
+      election.world().run({Step::Kind::serve, 0});
+      ASSERT_EQ(election.ensemble().find(leader.node()), nullptr);
+    }
+    const core::Proclamation next{{leader.token().zxid + 1000}, "another's"};
+    ASSERT_EQ(election.ensemble().create(proclamation_writer, next.encode()), Status::ok);
+    election.world().run_for(5s);
+    const Node* const there = election.ensemble().find(proclamation_writer);
+    ASSERT_NE(there, nullptr);
+    EXPECT_EQ(there->data, next.encode());
+    ASSERT_EQ(election.ensemble().remove(proclamation_writer), Status::ok);
+  }
 }
 
 }  // namespace

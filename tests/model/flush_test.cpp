@@ -13,8 +13,6 @@
 namespace zklock::model {
 namespace {
 
-using Kind = OperationKind;
-
 class FlushTest : public PathLockTest {
  protected:
   /// Returns the newest piece of background work.
@@ -26,48 +24,27 @@ class FlushTest : public PathLockTest {
   /// Returns the result of flush() with a passed deadline.
   bool flushed() { return lock_.core(0).flush(Deadline::passed()); }
 
-  /// Starts a call of client 0 behind the holder's znode, and returns its index. The network
-  /// carries nothing, so its create is unanswered.
-  std::size_t call_with_unanswered_create(LockWorld::Request request) {
+  /// The create of client 0, behind the holder, is unanswered when the call ends. Expects that a
+  /// flush() that begins then does not return true before the znode is deleted.
+  void expect_withdrawal_is_waited_for(Request holders, Request request) {
+    granted(1, std::move(holders));
+    const bool times_out = request.timeout.has_value();
     client(0).cut_off();
-    const std::size_t call = lock_.acquire(0, std::move(request));
-    run();
-    EXPECT_EQ(lock_.call(call).outcomes, 0);
-    return call;
-  }
-  /// Runs step by step. Expects that a flush() that begins now does not return true before
-  /// `confirmed`.
-  template <class Fact>
-  void expect_flush_waits_for(Fact confirmed) {
+    const std::size_t call = waiting(0, std::move(request));
+    times_out ? run_for(20ms) : lock_.cancel(call);
+    expect_ended_with_nothing(call);
     EXPECT_FALSE(flushed());
     const auto last = newest();
     client(0).mend();
-    while (!lock_.core(0).wait_for_work(Deadline::passed(), last)) {
-      EXPECT_TRUE(step()) << "nothing is left to happen";
-      if (HasFailure()) return;
-    }
-    EXPECT_TRUE(confirmed());
+    while (!lock_.core(0).wait_for_work(Deadline::passed(), last)) ASSERT_TRUE(step());
+    EXPECT_EQ(nodes_of_client(), 0U);
     EXPECT_EQ(client(0).unanswered(), 0U);
-  }
-  void expect_flush_waits_for_withdrawal() {
-    expect_flush_waits_for([this] { return nodes_of_client() == 0; });
-  }
-  void expect_withdrawal_is_waited_for(LockWorld::Request holders, LockWorld::Request request) {
-    const std::size_t holder = granted(1, std::move(holders));
-    const bool times_out = request.timeout.has_value();
-    const std::size_t call = call_with_unanswered_create(std::move(request));
-    times_out ? run_for(20ms) : lock_.cancel(call);
-    expect_ended_with_nothing(call);
-    expect_flush_waits_for_withdrawal();
-    lock_.release(holder);
-    expect_rest();
+    finish();
   }
 };
 
-// ---- a withdrawal ------------------------------------------------------------------------------
-
 TEST_F(FlushTest, WithdrawnBeforeReply_WaitsForDelete) {
-  const std::vector<std::pair<LockWorld::Request, LockWorld::Request>> holders_and_requests = {
+  const std::vector<std::pair<Request, Request>> holders_and_requests = {
       {{}, {.timeout = 20ms}},
       {{}, {}},
       {LockWorld::to_write(), LockWorld::to_read()},
@@ -80,7 +57,7 @@ TEST_F(FlushTest, WithdrawnBeforeReply_WaitsForDelete) {
 }
 
 TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
-  const std::size_t holder = granted(1);
+  granted(1);
   lock_.world().lose_reply(0, Kind::create_contender);
   const std::size_t call = lock_.acquire(0);
   run();
@@ -92,8 +69,6 @@ TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
   lock_.world().reconnect(0);
   while (!lock_.core(0).wait_for_work(Deadline::passed(), last)) ASSERT_TRUE(step());
   EXPECT_EQ(nodes_of_client(), 0U);
-  lock_.release(holder);
-  expect_rest();
 }
 
 TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
@@ -105,45 +80,6 @@ TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
   run();
   EXPECT_EQ(client(0).unanswered(), 0U);
   lock_.world().reconnect(0);
-  expect_rest();
-}
-
-// ---- a loss ------------------------------------------------------------------------------------
-
-// A hold reports its end by the clock. The timer that acts on the end can run later.
-TEST_F(FlushTest, EndOfMaxHoldBeforeItsTimer_WaitsForDelete) {
-  const std::size_t call = granted(0, {.limit = {.longest = 1s}});
-  lock_.world().clock().hold(1);
-  run_for(1s);
-  ASSERT_EQ(lock_.call(call).hold.state(), HoldState::lost);
-  EXPECT_FALSE(flushed());
-  lock_.world().clock().release(1);
-  run();
-  EXPECT_EQ(nodes_of_client(), 0U);
-  EXPECT_TRUE(flushed());
-  lock_.release(call);
-  expect_rest();
-}
-
-// ---- a downgrade -------------------------------------------------------------------------------
-
-TEST_F(FlushTest, RefusedDowngrade_WaitsForDeleteOfDelayMarker) {
-  const Owner owner = Owner::unique();
-  auto write = LockWorld::to_write(owner);
-  write.lock_delay = 1s;
-  const std::size_t writer = granted(0, write);
-  const std::size_t reader = granted(0, LockWorld::to_read(owner));
-  client(0).fail_next(Kind::transaction, Status::no_auth);
-  lock_.release(writer);
-  client(0).cut_off();
-  expect_flush_waits_for([this] {
-    for (const std::string& name : lock_.nodes()) {
-      if (core::DelayMarker::parse(name)) return false;
-    }
-    return true;
-  });
-  lock_.release(reader);
-  expect_rest();
 }
 
 TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
@@ -153,8 +89,6 @@ TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
   EXPECT_TRUE(work.is_idle());
   EXPECT_TRUE(work.is_settled(work.newest()));
 }
-
-// ---- an ACL that does not permit DELETE --------------------------------------------------------
 
 class RefusedDelete : public FlushTest {
  protected:
@@ -182,21 +116,8 @@ class RefusedDelete : public FlushTest {
     EXPECT_FALSE(flushed()) << "it has no reply yet";
     run();
     EXPECT_TRUE(flushed());
-    expect_rest();
   }
 };
-
-TEST_F(RefusedDelete, Flush_ReturnsFalseWithoutWaiting) {
-  refused_release();
-  const auto last = newest();
-  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), last))
-      << "it blocks for ever if this fails";
-  EXPECT_FALSE(flushed());
-  run();
-  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), last))
-      << "tried again, and refused again";
-  expect_rest_when_permitted();
-}
 
 TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
   refused_release();
@@ -235,7 +156,6 @@ TEST_F(RefusedDelete, UnknownPath_IsTriedAgain) {
   EXPECT_FALSE(flushed()) << "it has no reply yet";
   run();
   EXPECT_TRUE(flushed());
-  expect_rest();
 }
 
 TEST_F(RefusedDelete, BatchBesideRefusedWithdrawal_Fails) {
@@ -255,13 +175,12 @@ TEST_F(RefusedDelete, BatchBesideRefusedWithdrawal_Fails) {
 }
 
 TEST_F(RefusedDelete, CallsAfterALossByMaxHold_Fail) {
-  const std::size_t call = granted(0, {.limit = {.longest = 1s}});
+  granted(0, {.limit = {.longest = 1s}});
   permit_delete(false);
   run_for(3s);
   const std::size_t next = lock_.acquire(0);
   run();
   expect_no_auth(next);
-  lock_.release(call);
   expect_rest_when_permitted();
 }
 
@@ -275,8 +194,7 @@ TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   lock_.world().expire(0);
   run_for(1s);
   permit_delete(true);
-  lock_.release(granted(0));
-  expect_rest();
+  granted(0);
 }
 
 }  // namespace

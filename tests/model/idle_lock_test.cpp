@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lock that its client retains without a holder, on the simulated ensemble.
+// A lock that its client retains while it is idle.
 #include "tests/model/cohort_fixture.h"
-#include "tests/model/idle_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
+
+constexpr std::chrono::milliseconds kKept{5'000};
+
+class IdleLock : public CohortFixture {
+ protected:
+  void SetUp() override {
+    CohortFixture::SetUp();
+    lock_.use(0);
+  }
+  static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle_for = kKept}); }
+  static Request kept_with_delay(std::chrono::milliseconds delay) {
+    Request request = kept();
+    request.lock_delay = delay;
+    return request;
+  }
+
+  /// Acquires and releases the lock. It is then retained, and the queue is watched.
+  std::size_t idle(const Request& request = kept()) {
+    const auto call = granted(0, request);
+    release(call);
+    EXPECT_EQ(lock_.nodes().size(), request.lock_delay > 0s ? 2U : 1U);
+    EXPECT_EQ(lock_.held(), 0U);
+    return call;
+  }
+  void expect_released() {
+    run();
+    EXPECT_TRUE(lock_.nodes().empty());
+  }
+};
 
 TEST_F(IdleLock, LockAndRelease_SendNoRequest) {
   auto before = granted(0, kept());
@@ -15,8 +43,7 @@ TEST_F(IdleLock, LockAndRelease_SendNoRequest) {
   client(0).reset_counts();
   for (std::uint64_t turn = 1; turn < 20; ++turn) {
     const auto next = lock_.acquire(0, turn % 2 == 0 ? once(kept()) : kept());
-    EXPECT_TRUE(is_granted(next)) << "at once";
-    expect_same_node(before, next);
+    expect_same_node(before, next);  // at once
     EXPECT_EQ(call(next).token.grant_index, turn);
     lock_.release(next);
     before = next;
@@ -24,20 +51,13 @@ TEST_F(IdleLock, LockAndRelease_SendNoRequest) {
   EXPECT_EQ(client(0).requests(), 0U);
   run();
   EXPECT_EQ(client(0).requests(), 0U);
-  lock_.end_use(0);
-  expect_released();
 }
 
 // A call with another batch has a cohort of its own.
 TEST_F(IdleLock, OtherCohortArrives_IsReleased) {
   const auto first = idle();
-  const auto other = lock_.acquire(0, kept(2));
-  run();
-  ASSERT_TRUE(is_granted(other));
+  const auto other = granted(0, kept(2));
   EXPECT_GT(call(other).token, call(first).token);
-  release(other);
-  lock_.end_use(0);
-  expect_released();
 }
 
 // While the contenders of a cohort wait, each has a znode of its own, and the cohort has none.
@@ -50,11 +70,7 @@ TEST_F(IdleLock, OtherCohortArrivesDuringWait_CohortRemains) {
   ASSERT_TRUE(is_granted(first));
   release(first);
   const auto again = lock_.acquire(0, kept());
-  EXPECT_TRUE(is_granted(again)) << "at once";
-  expect_same_node(first, again);
-  release(again);
-  lock_.end_use(0);
-  expect_released();
+  expect_same_node(first, again);  // at once
 }
 
 TEST_F(IdleLock, OneOfTwoObjectsDestroyed_IsRetained) {
@@ -64,21 +80,7 @@ TEST_F(IdleLock, OneOfTwoObjectsDestroyed_IsRetained) {
   path_lock->detach();
   run();
   const auto second = lock_.acquire(0, kept());
-  EXPECT_TRUE(is_granted(second)) << "at once";
-  expect_same_node(first, second);
-  release(second);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, ContenderWaitsAtSecondRelease_IsReleased) {
-  idle();
-  const auto again = granted(0, kept());
-  const auto outside = waiting(1);
-  release(again);
-  EXPECT_TRUE(is_granted(outside));
-  release(outside);
-  expect_released();
+  expect_same_node(first, second);  // at once
 }
 
 TEST_F(IdleLock, WaiterForReply_IsNotOvertaken) {
@@ -91,32 +93,6 @@ TEST_F(IdleLock, WaiterForReply_IsNotOvertaken) {
   release(outside);
   EXPECT_TRUE(is_granted(second));
   EXPECT_FALSE(is_granted(third));
-  release(second);
-  EXPECT_TRUE(is_granted(third));
-  release(third);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, WaiterForReply_IsNotOvertakenLater) {
-  const auto first = granted(0, kept());
-  lock_.release(first);
-  const auto second = lock_.acquire(0, kept());
-  const auto third = lock_.acquire(0, kept());
-  ASSERT_TRUE(lock_.world().run_until([&] { return is_granted(second); }, 1s));
-  expect_same_node(first, second);
-  const auto outside = ensemble().create_sequential(LockWorld::kPath, "lock-");
-  const auto fourth = waiting(0, kept());
-  release(second);
-  ASSERT_EQ(ensemble().remove(child(*outside)), Status::ok);
-  run();
-  EXPECT_TRUE(is_granted(third));
-  EXPECT_FALSE(is_granted(fourth));
-  release(third);
-  EXPECT_TRUE(is_granted(fourth));
-  release(fourth);
-  lock_.end_use(0);
-  expect_released();
 }
 
 TEST_F(IdleLock, IdleTime_CountsFromLastRelease) {
@@ -125,23 +101,8 @@ TEST_F(IdleLock, IdleTime_CountsFromLastRelease) {
   release(granted(0, kept()));
   run_for(kKept - 1s);
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  run_for(1s + kTick);
+  run_for(1s + 300ms);  // and a tick
   expect_released();
-}
-
-TEST_F(IdleLock, HoldOutlivesObjects_IsNotRetained) {
-  const auto call = granted(0, kept());
-  lock_.end_use(0);
-  release(call);
-  expect_released();
-}
-
-TEST_F(IdleLock, ClientClosed_IsReleased) {
-  idle();
-  lock_.core(0).close();
-  lock_.world().run_all();
-  EXPECT_TRUE(lock_.nodes().empty());
-  EXPECT_EQ(client(0).live_interests(), 0U);
 }
 
 TEST_F(IdleLock, WaiterOfSameClient_IsGranted) {
@@ -156,12 +117,10 @@ TEST_F(IdleLock, WaiterOfSameClient_IsGranted) {
   const auto other = granted(0, {});
   EXPECT_GT(call(other).token.zxid, call(second).token.zxid)
       << "a contender with other options does not share the znode";
-  release(other);
-  expect_released();
 }
 
 TEST_F(IdleLock, BatchUnderWatch_StartsAgain) {
-  auto before = idle(3);
+  auto before = idle(kept(3));
   for (int i = 0; i < 5; ++i) {
     const auto next = granted(0, kept(3));
     expect_same_node(before, next);
@@ -171,20 +130,6 @@ TEST_F(IdleLock, BatchUnderWatch_StartsAgain) {
   const auto next = lock_.acquire(0, kept(3));
   lock_.release(before);
   expect_same_node(before, next);
-  release(next);
-  lock_.end_use(0);
-  expect_released();
-}
-
-TEST_F(IdleLock, BatchNotExhausted_GrantsWithoutReply) {
-  const auto first = granted(0, kept(3));
-  lock_.release(first);
-  const auto second = lock_.acquire(0, kept(3));
-  EXPECT_TRUE(is_granted(second)) << "there are two left";
-  run();
-  release(second);
-  lock_.end_use(0);
-  expect_released();
 }
 
 TEST_F(IdleLock, OtherChildCreatedAndDeleted_IsRetained) {
@@ -198,27 +143,15 @@ TEST_F(IdleLock, OtherChildCreatedAndDeleted_IsRetained) {
   ASSERT_EQ(ensemble().remove(other), Status::ok);
   run();
   EXPECT_EQ(lock_.nodes().size(), 1U);
-  const auto outside = lock_.acquire(1);
-  run();
-  EXPECT_TRUE(is_granted(outside)) << "it is watched as before";
-  release(outside);
-  expect_released();
+  granted(1);  // it is watched as before
 }
 
 TEST_F(IdleLock, LockDelay_RemainsWithZnode) {
-  auto request = kept();
-  request.lock_delay = 4s;
-  const auto first = granted(0, request);
-  release(first);
-  EXPECT_EQ(lock_.nodes().size(), 2U) << "the node and its marker";
-  const auto again = lock_.acquire(0, request);
+  const auto first = idle(kept_with_delay(4s));
+  const auto again = lock_.acquire(0, kept_with_delay(4s));
   expect_same_node(first, again);
   release(again);
-  const auto outside = lock_.acquire(1);
-  run();
-  EXPECT_TRUE(is_granted(outside)) << "the idle lock was released";
-  release(outside);
-  expect_released();
+  granted(1);  // the idle lock was released
 }
 
 // The query is older than the grants that the watch allowed, so its reply allows no further
@@ -244,9 +177,95 @@ TEST_F(IdleLock, StaleReply_CausesNewQuery) {
   expect_same_node(calls[7], calls[8]);
   release(calls[8]);
   expect_same_node(calls[8], calls[9]);
-  release(calls[9]);
-  lock_.end_use(0);
+}
+
+TEST_F(IdleLock, LeaseExpiredWithoutCall_IsReleased) {
+  idle(on({.keep_idle_for = 1h}));
+  lock_.world().isolate(0);
+  run_for(4500ms);
+  lock_.world().heal(0);
+  run_for(500ms);
+  EXPECT_TRUE(client(0).is_connected());
   expect_released();
+}
+
+TEST_F(IdleLock, ZnodeDeleted_LeavesNoDelay) {
+  const auto first = idle(kept_with_delay(30s));
+  ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+  expect_released();
+}
+
+TEST_F(IdleLock, SessionExpired_LeavesDelay) {
+  idle(kept_with_delay(2s));
+  const auto outside = lock_.acquire(1);
+  lock_.world().expire(0);
+  run_for(1s);
+  EXPECT_EQ(call(outside).outcomes, 0) << "there was no holder that lost it";
+  run_for(1500ms);
+  EXPECT_TRUE(is_granted(outside));
+}
+
+TEST_F(IdleLock, ProcessPaused_IsLostBeforeAnyEvent) {
+  const auto first = idle();
+  lock_.world().pause(0);
+  run_for(8s);
+  const auto outside = granted(1);
+  lock_.world().resume(0);
+  const auto again = lock_.acquire(0, kept());
+  EXPECT_EQ(call(again).outcomes, 0);
+  EXPECT_EQ(lock_.violation(), "");
+  lock_.world().reconnect(0);
+  run_for(1s);
+  release(outside);
+  expect_new_node(first, again);
+}
+
+// Its loss is known from the event, without another look.
+TEST_F(IdleLock, ZnodeDeleted_IsLost) {
+  for (const bool is_watched : {true, false}) {
+    lock_.use(0);
+    const auto first = idle();
+    if (is_watched) run_for(1s);
+    ASSERT_EQ(ensemble().remove(call(first).node), Status::ok);
+    reset_counts();
+    run();
+    if (is_watched) {
+      EXPECT_EQ(client(0).live_interests(), 0U);
+      EXPECT_EQ(client(0).requests(Kind::check) + client(0).requests(Kind::get), 0U);
+    }
+    const auto again = granted(0, kept());
+    expect_new_node(first, again);
+    release(again);
+    lock_.end_use(0);
+    finish();
+  }
+}
+
+TEST_F(IdleLock, ReleaseRequested_IsReleased) {
+  for (const auto data : {core::kReleaseRequestAsks, core::kReleaseRequestForces}) {
+    lock_.use(0);
+    idle();
+    reset_counts();
+    request_release(data);
+    run();
+    EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+    withdraw_request();
+    lock_.end_use(0);
+    finish();
+  }
+}
+
+TEST_F(IdleLock, DisconnectedWithinLease_IsRetained) {
+  const auto first = idle();
+  lock_.world().disconnect(0);
+  run();
+  const auto again = lock_.acquire(0, kept());
+  expect_same_node(first, again);
+  EXPECT_EQ(call(again).hold.state(), HoldState::suspended);
+  lock_.release(again);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
 }
 
 }  // namespace

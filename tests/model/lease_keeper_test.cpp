@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests that a client sends for its lease.
+// The requests that keep a lease, and when it begins.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -13,39 +13,28 @@
 namespace zklock::model {
 namespace {
 
-using Kind = OperationKind;
-
 class Keeper : public PathLockTest {
  protected:
   static constexpr Duration kT = 6s;  ///< ClientOptions::session_timeout
-  World& world() { return lock_.world(); }
   Instant now() { return world().now(); }
   bool is_held(std::size_t call) { return lock_.call(call).hold.state() == HoldState::held; }
 };
 
+// Client 2 has nothing, and client 1 waits.
 TEST_F(Keeper, NothingHeld_SendsTwentyFourSyncsInSevenTimeouts) {
-  run_for(kT);
-  reset_counts();
-  run_for(7 * kT);
-  EXPECT_EQ(client(0).requests(Kind::sync), 24U);
-  EXPECT_EQ(client(0).requests(), 24U) << "the servers log nothing";
-}
-
-TEST_F(Keeper, WaitingClient_SendsTwentyFourSyncsInSevenTimeouts) {
   const auto call = granted(0);
   const auto next = waiting(1);
   run_for(kT);  // by then its own znode is watched, too
   reset_counts();
   run_for(7 * kT);
-  EXPECT_EQ(client(1).requests(Kind::sync), 24U);
-  EXPECT_EQ(client(1).requests(), 24U) << "the servers log nothing";
+  for (const std::size_t c : {1U, 2U}) {
+    EXPECT_EQ(client(c).requests(Kind::sync), 24U);
+    EXPECT_EQ(client(c).requests(), 24U) << "the servers log nothing";
+  }
   release(call);
   EXPECT_EQ(client(1).requests(Kind::check), 1U) << "its lease had lapsed";
-  ASSERT_TRUE(lock_.call(next).granted());
   run_for(kT);
   EXPECT_TRUE(is_held(next));
-  release(next);
-  expect_rest();
 }
 
 // A server is cut off right after the leader was paused. So the leader has received no packet of
@@ -84,7 +73,6 @@ TEST_F(Keeper, LeaderWasPaused_ClientNoticesIt) {
     }
   }
   EXPECT_GT(grants, 0U) << "no row compares a lease";
-  expect_rest();
 }
 
 // A quorum lock counts such an ensemble as unreachable.
@@ -114,8 +102,6 @@ TEST_F(Keeper, LockHeld_EveryThirdRequestIsHeartbeat) {
   EXPECT_EQ(client(0).requests(Kind::check), 10U);
   EXPECT_EQ(client(0).requests(Kind::sync), 20U);
   EXPECT_GE(lock_.call(call).hold.valid_until(), now() + 11 * kT / 24 - kT / 10 - 1ms);
-  release(call);
-  expect_rest();
 }
 
 // A request of the user shifts the lease against the ticks, which come every T/20.
@@ -139,7 +125,6 @@ TEST_F(Keeper, LeaseBelowElevenTwentyFourths_IsHeartbeat) {
     EXPECT_EQ(client(0).requests(Kind::sync), 1 - each.heartbeats);
     release(call);
   }
-  expect_rest();
 }
 
 // The user's own requests are evidence enough.
@@ -154,34 +139,6 @@ TEST_F(Keeper, LockUsedAllTheTime_NoRequestsOfTheKeeper) {
   for (int i = 0; i < 20; ++i) cycle();
   EXPECT_EQ(client(0).requests(Kind::check), 0U);
   EXPECT_EQ(client(0).requests(Kind::sync), 0U);
-  expect_rest();
-}
-
-// After the release, nothing needs a lease, however short it is.
-TEST_F(Keeper, LockReleasedAtOnce_SendsAsAnIdleClient) {
-  for (int phase = 0; phase < 12; ++phase) {
-    run_for(4 * kT + phase * kT / 40);
-    release(granted(0));
-    run();
-    reset_counts();
-    run_for(kT / 2);
-    EXPECT_LE(client(0).requests(Kind::sync) + client(0).requests(Kind::check), 2U) << phase;
-  }
-  expect_rest();
-}
-
-// The lease of the create suffices.
-TEST_F(Keeper, FirstAfterShortWait_NoRequest) {
-  run_for(kT);
-  const auto holder = granted(0);
-  const auto waiter = waiting(1);
-  run_for(kT / 8);
-  reset_counts();
-  release(holder);
-  EXPECT_TRUE(is_held(waiter));
-  EXPECT_EQ(client(1).requests(), 0U);
-  release(waiter);
-  expect_rest();
 }
 
 TEST_F(Keeper, FreeLockAfterIdleTime_IsGrantedAtOnce) {
@@ -194,7 +151,6 @@ TEST_F(Keeper, FreeLockAfterIdleTime_IsGrantedAtOnce) {
     EXPECT_TRUE(is_held(call));
     release(call);
   }
-  expect_rest();
 }
 
 // A server can have paused meanwhile, and may not have answered a session request of the leader
@@ -213,7 +169,6 @@ TEST_F(Keeper, VerySlowReplyAfterIdleTime_GrantsWithinOneRound) {
     EXPECT_TRUE(is_held(call)) << slow.count();
     release(call);
   }
-  expect_rest();
 }
 
 // The first call that fails is notified before the last lock node is. So it can end those calls
@@ -245,8 +200,108 @@ TEST_F(Keeper, ManyLockNodes_AreNotifiedInSlices) {
   run();
   EXPECT_GT(waiting_then, 50);
   EXPECT_EQ(std::ranges::count(ends, 1), 150);
-  for (const std::size_t other : others) release(other);
-  expect_rest();
+}
+
+class LeaseStartTest : public PathLockTest {
+ protected:
+  Duration timeout() { return lock_.core(0).keeper().timeout(); }
+  Instant valid_until(std::size_t call) { return lock_.call(call).hold.valid_until(); }
+  /// Returns a hold on a connection that is some time old, with heartbeats in time.
+  std::size_t held_for_a_while() {
+    const std::size_t call = granted(0);
+    run_for(2 * timeout());
+    return call;
+  }
+};
+
+TEST_F(LeaseStartTest, LateReply_LeaseCountsFromRequest) {
+  const auto call = held_for_a_while();
+  const Instant before = valid_until(call);
+  client(0).reset_counts();
+  for (;;) {  // to the next heartbeat
+    ASSERT_TRUE(world().clock().run_next());
+    if (client(0).requests(OperationKind::check) > 0) break;
+    run();
+  }
+  const Instant requested = world().now();
+  while (client(0).can_serve()) world().run({Step::Kind::serve, 0});
+  // Less than a pause of a server.
+  world().clock().advance_to(requested + timeout() / 25);
+  while (client(0).can_receive()) world().run({Step::Kind::receive, 0});
+  EXPECT_GT(valid_until(call), before) << "a reply of the quorum arrived";
+  EXPECT_LE(valid_until(call), requested + 2 * timeout() / 3);
+}
+
+TEST_F(LeaseStartTest, RepliesOfIsolatedServer_ExtendNothing) {
+  const auto call = held_for_a_while();
+  world().isolate(0);
+  const Instant before = valid_until(call);
+  int answers = 0;
+  for (Instant end = world().now() + timeout() / 3; world().now() < end;) {
+    client(0).submit({.operation = client::request::Get{"/"}},
+                     [&answers](const client::Reply& reply) {
+                       answers += reply.status == client::Status::ok ? 1 : 0;
+                     });
+    run_for(timeout() / 16);
+  }
+  EXPECT_GT(answers, 0) << "an isolated server answers reads";
+  EXPECT_EQ(valid_until(call), before);
+  run_for(timeout());
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  world().heal(0);
+  run_for(2 * timeout());
+}
+
+// The leader's timer starts with the handshake, not with its reply.
+TEST_F(LeaseStartTest, ReconnectWithSlowHandshake_CountsFromItsStart) {
+  client(0).disconnect();
+  run();
+  const Instant began = world().now();
+  client(0).reconnect();
+  while (client(0).can_serve()) client(0).serve();
+  world().clock().advance_to(began + timeout() / 2);
+  while (!client(0).is_connected()) ASSERT_TRUE(step());
+  run();
+  const auto call = granted(0);
+  EXPECT_EQ(valid_until(call), began + timeout() - timeout() / 12);
+}
+
+// Each server has its own limits of the session timeout. The leader's timer restarts with the
+// handshake, even if the session then ends earlier than before.
+TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_EndsTheLeaseEarlier) {
+  const auto call = held_for_a_while();
+  const auto waiter = waiting(1);
+  const Duration shorter = timeout() / 5;
+  client(0).disconnect();
+  client(0).options().session_timeout = shorter;
+  const Instant began = world().now();
+  client(0).reconnect();
+  while (!client(0).is_connected()) ASSERT_TRUE(step());
+  EXPECT_EQ(timeout(), shorter);
+  EXPECT_LE(valid_until(call), began + shorter - shorter / 12);
+  client(0).cut_off();
+  run_for(shorter + shorter / 4);
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+  EXPECT_TRUE(is_granted(waiter));
+  client(0).disconnect();
+  client(0).reconnect();
+  run_for(shorter);
+}
+
+// The loss is notified at the earlier end, without a query of the hold's state.
+TEST_F(LeaseStartTest, ReconnectWithShorterTimeout_ReportsTheLossInTime) {
+  const auto call = held_for_a_while();
+  const Duration shorter = timeout() / 5;
+  client(0).disconnect();
+  client(0).options().session_timeout = shorter;
+  client(0).reconnect();
+  while (!client(0).is_connected()) ASSERT_TRUE(step());
+  client(0).cut_off();
+  const auto lost = lock_.call(call).hold.loss_token();
+  world().run_for(valid_until(call) - world().now());
+  EXPECT_TRUE(lost.stop_requested());
+  client(0).mend();
+  run_for(shorter);
 }
 
 }  // namespace

@@ -1,34 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The delay after a loss, on the virtual clock.
+// The delay after a loss.
+#include "zklock/core/lock_delay.h"
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "tests/model/lock_delay_fixture.h"
+#include "tests/model/faults.h"
+#include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-// ---- requests -----------------------------------------------------------------------------------
+constexpr std::chrono::milliseconds kDelay{5'000};
 
-TEST_F(LockDelay, Delay_CostsOneRoundTripAtGrant) {
-  const auto call = granted(0, delayed());
-  EXPECT_EQ(client(0).requests(), 4U);
-  EXPECT_EQ(client(0).requests(Kind::transaction), 1U);
-  EXPECT_EQ(client(0).requests(Kind::get), 1U)
-      << "and behind it, whether that was the client's own znode";
-  EXPECT_EQ(markers(), 1U);
-  reset_counts();
-  release(call);
-  EXPECT_EQ(client(0).requests(), 1U);
-  EXPECT_EQ(client(0).requests(Kind::transaction), 1U) << "both at once";
-  expect_rest();
-}
-
-// ---- after a release ----------------------------------------------------------------------------
+/// A holder that leaves a delay marker behind, and the contenders behind it.
+class LockDelay : public PathLockTest {
+ protected:
+  static Request delayed(std::chrono::milliseconds lock_delay = kDelay) {
+    return {.lock_delay = lock_delay};
+  }
+  Instant now() { return lock_.world().now(); }
+  std::vector<std::string> marker_nodes() {
+    auto names = lock_.nodes();
+    std::erase_if(names, [](const auto& name) { return !core::DelayMarker::parse(name); });
+    return names;
+  }
+  std::size_t markers() { return marker_nodes().size(); }
+  /// Ends the session of the client, which holds the lock.
+  void lose(std::size_t client) {
+    lock_.world().expire(client);
+    run();
+  }
+  void expect_granted_after(Duration length, std::size_t call) {
+    run_for(length - 1ns);
+    EXPECT_EQ(lock_.call(call).outcomes, 0) << "too early";
+    run_for(1ns);
+    EXPECT_TRUE(is_granted(call)) << "too late";
+  }
+};
 
 // One transaction deletes the znode and the marker. With two requests, one could arrive late.
 TEST_F(LockDelay, ReleaseRefused_IsRetriedAsWhole) {
@@ -45,8 +59,6 @@ TEST_F(LockDelay, ReleaseRefused_IsRetriedAsWhole) {
   }
   run_for(250ms);
   EXPECT_TRUE(is_granted(next)) << "at once";
-  release(next);
-  expect_rest();
 }
 
 // The client looks whether the transaction was executed, and sends it again as a whole.
@@ -67,8 +79,7 @@ TEST_F(LockDelay, ReleaseOutcomeUnknown_CausesNoDelay) {
     EXPECT_EQ(now(), released) << "without a delay";
     EXPECT_EQ(client(0).requests(Kind::transaction), executed ? 0U : 1U);
     EXPECT_EQ(client(0).requests(Kind::remove), executed ? 1U : 0U) << "of the marker alone";
-    release(next);
-    expect_rest();
+    finish();
   }
 }
 
@@ -121,33 +132,24 @@ TEST_F(LockDelay, EachLoss_CausesDelay) {
     EXPECT_EQ(markers(), 1U);
     expect_granted_after(kDelay, next);
     EXPECT_EQ(markers(), 0U);
-    release(next);
     lock_.world().reconnect(0);
-    expect_rest();
+    finish();
   }
 }
 
 TEST_F(LockDelay, CrashAfterMarkerBeforeGrant_CausesDelay) {
   // The marker exists, but the contender is lost before it receives the reply.
   lock_.world().lose_reply(0, Kind::transaction);
-  const auto call = lock_.acquire(0, delayed());
-  run();
-  EXPECT_FALSE(is_granted(call));
+  waiting(0, delayed());
   EXPECT_EQ(markers(), 1U);
   const auto next = waiting(1);
   lose(0);
   expect_granted_after(kDelay, next);
-  lock_.world().reconnect(0);
-  run();
-  release(next);
-  run();
-  EXPECT_TRUE(is_granted(call)) << "on its new session";
-  release(call);
-  expect_rest();
+  lock_.world().reconnect(0);  // it is granted on its new session
 }
 
 TEST_F(LockDelay, FirstWaiterCancelled_DelayStartsAgain) {
-  const auto holder = granted(0, delayed());
+  granted(0, delayed());
   const auto first = waiting(1);
   const auto second = waiting(2);
   lose(0);
@@ -155,13 +157,10 @@ TEST_F(LockDelay, FirstWaiterCancelled_DelayStartsAgain) {
   lock_.cancel(first);
   run();
   expect_granted_after(kDelay, second);
-  release(second);
-  release(holder);
-  expect_rest();
 }
 
 TEST_F(LockDelay, SessionOfWaiterEnds_DelayContinues) {
-  const auto holder = granted(0, delayed());
+  granted(0, delayed());
   const auto next = waiting(1);
   lose(0);
   run_for(kDelay - 1s);
@@ -170,27 +169,10 @@ TEST_F(LockDelay, SessionOfWaiterEnds_DelayContinues) {
   run();
   EXPECT_EQ(lock_.call(next).outcomes, 0);
   expect_granted_after(1s, next);
-  release(next);
-  release(holder);
-  expect_rest();
-}
-
-TEST_F(LockDelay, ChainOfLosses_DelaysEachGrant) {
-  const auto first = granted(0, delayed());
-  const auto second = waiting(1, delayed(3s));
-  const auto third = waiting(2);
-  lose(0);
-  expect_granted_after(kDelay, second);
-  lose(1);
-  expect_granted_after(3s, third);
-  release(first);
-  release(second);
-  release(third);
-  expect_rest();
 }
 
 TEST_F(LockDelay, CallCancelled_LeavesNoTimer) {
-  const auto holder = granted(0, delayed(24h));
+  granted(0, delayed(24h));
   lose(0);
   lock_.cancel(waiting(1));
   run();
@@ -201,8 +183,125 @@ TEST_F(LockDelay, CallCancelled_LeavesNoTimer) {
   }
   EXPECT_EQ(lock_.world().clock().pending(), timers);
   ASSERT_EQ(ensemble().remove(child(lock_.nodes().at(0))), Status::ok);
+}
+
+class LockDelayKinds : public LockDelay {
+ protected:
+  std::size_t delayed_writer(Owner owner = Owner::unique(),
+                             core::CountKind kind = core::CountKind::hold) {
+    auto writing = LockWorld::to_write(owner);
+    writing.lock_delay = kDelay;
+    writing.kind = kind;
+    return granted(0, writing);
+  }
+};
+
+// The first reader deletes the marker before the timer of the second one runs.
+TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
+  delayed_writer();
+  const auto one = waiting(1, LockWorld::to_read());
+  const auto two = waiting(1, LockWorld::to_read());
+  lose(0);
+  run_for(kDelay - 1ns);
+  for (int step = 0; step < 100 && !is_granted(one); ++step) {
+    lock_.world().run({Step::Kind::timer});
+    for (int message = 0; message < 10; ++message) {
+      lock_.world().run({Step::Kind::serve, 1});
+      lock_.world().run({Step::Kind::receive, 1});
+    }
+  }
+  run();
+  EXPECT_TRUE(is_granted(one) && is_granted(two));
+}
+
+// The downgrade and the delete of the marker are one transaction. With two, readers could wait for
+// a marker without a delay.
+TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {
+  const std::vector<NamedFault> troubles = {
+      {"none", [](World&) {}},
+      {"put off", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
+      {"reply lost", [](World& w) { w.lose_reply(0, Kind::transaction); }},
+      {"request lost", [](World& w) { w.lose_request(0, Kind::transaction); }},
+      {"refused", [](World& w) { w.fail_next(0, Kind::transaction, Status::no_auth); }},
+      {"marker deleted", [](World& w) {
+         const auto& names = w.ensemble().find(LockWorld::kPath)->children;
+         const auto is_marker = [](const auto& name) { return !!core::DelayMarker::parse(name); };
+         w.ensemble().remove(child(*std::ranges::find_if(names, is_marker)));
+       }}};
+  for (const auto& [name, happens] : troubles) {
+    SCOPED_TRACE(name);
+    const Owner owner = Owner::unique();
+    const auto writer = delayed_writer(owner);
+    const auto reader = granted(0, LockWorld::to_read(owner));
+    const auto other = waiting(1, LockWorld::to_read());
+    happens(world());
+    release(writer);
+    EXPECT_EQ(lock_.nodes().size(), 2 + markers()) << "both or none";
+    lock_.world().reconnect(0);
+    run_for(250ms);
+    EXPECT_EQ(markers(), 0U);
+    EXPECT_EQ(is_granted(other), name != std::string("refused"));
+    EXPECT_EQ(lock_.call(reader).hold.state(), HoldState::held);
+    finish();
+  }
+}
+
+// The work of an ended thread can be at any point, so its owner is not downgraded.
+TEST_F(LockDelayKinds, ThreadExited_NewReaderWaitsForDelay) {
+  const Owner owner = Owner::unique();
+  delayed_writer(owner, core::CountKind::lock);
+  const auto reader = granted(0, LockWorld::to_read(owner));
+  const auto next = waiting(1, LockWorld::to_read());
+  lock_.path_lock(0)->thread_exits(owner);
+  run_for(1s);
+  EXPECT_FALSE(is_granted(next));
+  release(reader);
+  expect_granted_after(kDelay, next);
+}
+
+// ---- the marker and the znode ------------------------------------------------------------------
+
+TEST_F(LockDelayKinds, MarkerCannotBeDeleted_ReleaseDeletesZnode) {
+  const auto holder = granted(0, delayed());
+  const std::string marker = child(marker_nodes().at(0));
+  ASSERT_EQ(ensemble().create(marker + "/somebody's"), Status::ok);
   release(holder);
-  expect_rest();
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  ASSERT_EQ(ensemble().remove(marker + "/somebody's"), Status::ok);
+  const auto next = lock_.acquire(2);  // it removes what is left
+  run_for(kDelay);
+  EXPECT_TRUE(is_granted(next));
+}
+
+TEST_F(LockDelayKinds, ZnodeDeletedByHand_ReleaseDeletesMarker) {
+  const auto holder = granted(0, delayed());
+  ASSERT_EQ(ensemble().remove(lock_.call(holder).node), Status::ok);
+  release(holder);  // before it receives the event
+  EXPECT_EQ(lock_.nodes().size(), 0U);
+}
+
+// The marker is created while a znode of that name exists, but that znode is another client's.
+TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
+  const auto holder = granted(0);
+  const auto next = waiting(1, delayed());
+  release_node(holder);
+  while (lock_.nodes().size() > 1) lock_.world().run({Step::Kind::serve, 0});
+  while (client(1).can_receive()) lock_.world().run({Step::Kind::receive, 1});
+  ASSERT_EQ(client(1).requests(Kind::transaction), 1U) << "it is in flight";
+  remove_path();
+  ASSERT_EQ(ensemble().create_container(LockWorld::kPath), Status::ok);
+  std::vector<std::string> strangers;
+  for (int i = 0; i < 3; ++i) {
+    strangers.push_back(*ensemble().create_sequential(LockWorld::kPath, "lock-"));
+  }
+  run();
+  EXPECT_FALSE(is_granted(next));
+  EXPECT_EQ(markers(), 0U);
+  for (const auto& stranger : strangers) {
+    ASSERT_EQ(ensemble().remove(child(stranger)), Status::ok);
+  }
+  run();
+  EXPECT_EQ(markers(), 1U) << "it is granted";
 }
 
 }  // namespace

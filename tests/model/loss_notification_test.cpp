@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loss by request or by the maximum hold time is notified before the lock is handed off. The rule
-// also applies to indirect receivers of the notification.
+// The loss of a hold: its reason, its notification, and the hand-off after it.
+#include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,10 +14,144 @@
 
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/test_candidate.h"
+#include "tests/support/lock_event_words.h"
+#include "zklock/core/child_nodes.h"
 #include "zklock/recipes/composite/composite_grant.h"
 
 namespace zklock::model {
 namespace {
+
+class LossReasonTest : public PathLockTest {
+ protected:
+  std::optional<LossReason> reason(std::size_t call) { return lock_.call(call).hold.loss_reason(); }
+  std::shared_ptr<detail::LockEventQueue> listener() {
+    const std::shared_ptr<client::Dispatcher> dispatcher(std::shared_ptr<void>(),
+                                                         &lock_.world().dispatcher(0));
+    return std::make_shared<detail::LockEventQueue>(
+        [this](const LockEvent& event) { events_.push_back(event); }, dispatcher);
+  }
+
+  std::vector<LockEvent> events_;
+};
+
+TEST_F(LossReasonTest, ValidReleasedAndEmptyHold_HaveNone) {
+  const auto call = granted(0);
+  EXPECT_EQ(reason(call), std::nullopt);
+  lock_.release(call);
+  EXPECT_EQ(reason(call), std::nullopt);
+  EXPECT_EQ(Hold().loss_reason(), std::nullopt);
+  EXPECT_EQ(Leadership().loss_reason(), std::nullopt);
+}
+
+// The hold, the last event of the listener, and the metrics have the same reason.
+TEST_F(LossReasonTest, EachLoss_HasItsReason) {
+  using Happens = std::function<void(std::size_t call)>;
+  const auto is_forced = [&](std::size_t) {
+    request_release(core::kReleaseRequestForces);
+    run_for(2s);
+    withdraw_request();
+  };
+  const auto lease_ends = [&](std::size_t) {
+    lock_.world().isolate(0);
+    run_for(5s);
+    lock_.world().heal(0);
+  };
+  const std::vector<std::pair<LossReason, Happens>> losses = {
+      {LossReason::lease_expired, lease_ends},
+      {LossReason::session_expired, [&](std::size_t) { lock_.world().expire(0); }},
+      {LossReason::node_deleted,
+       [&](std::size_t call) { ensemble().remove(lock_.call(call).node); }},
+      {LossReason::max_hold, [&](std::size_t) { run_for(3s); }},
+      {LossReason::forced, is_forced},
+      {LossReason::closed, [&](std::size_t) { lock_.core(0).close(); }}};
+  for (const auto& [expected, happens] : losses) {
+    const auto index = static_cast<std::size_t>(expected);
+    SCOPED_TRACE(index);
+    const bool expires = expected == LossReason::max_hold;
+    const bool closes = expected == LossReason::closed;
+    const std::string label = std::to_string(index);
+    core::HoldLimit limit;
+    if (expires) limit.longest = 3s;
+    const auto call = granted(
+        0, {.limit = limit, .listener = listener(), .metrics = {&lock_.core(0).metrics_of(label)}});
+    EXPECT_EQ(events_.back().reason, std::nullopt);
+    happens(call);
+    run_for(1s);
+    EXPECT_EQ(reason(call), expected);
+    EXPECT_EQ(events_.back().kind, expires ? LockEvent::Kind::expired : LockEvent::Kind::lost);
+    EXPECT_EQ(events_.back().reason, expected);
+    lock_.release(call);
+    const auto all = lock_.core(0).metrics().locks;
+    const LockMetrics metrics = *std::ranges::find(all, label, &LockMetrics::lock);
+    for (std::size_t i = 0; i < metrics.losses.size(); ++i) {
+      EXPECT_EQ(metrics.losses.at(i), i == index ? 1U : 0U) << i;
+    }
+    const HoldEnd end = expires ? HoldEnd::expired : closes ? HoldEnd::closed : HoldEnd::lost;
+    for (std::size_t i = 0; i < metrics.ended_holds.size(); ++i) {
+      const bool is_end = i == static_cast<std::size_t>(end);
+      EXPECT_EQ(metrics.ended_holds.at(i).count(), is_end ? 1U : 0U) << i;
+    }
+    EXPECT_EQ(metrics.holds, 0U);
+    if (!closes) lock_.connect_all();
+    run_for(10s);
+  }
+}
+
+// The process is paused. The query comes before its timers run, and then the session ends too.
+TEST_F(LossReasonTest, QueriedBeforeTheTimer_IsTheLease) {
+  const auto call = granted(0, {.listener = listener()});
+  lock_.world().pause(0);
+  lock_.world().run_for(1h);
+  EXPECT_EQ(reason(call), LossReason::lease_expired);
+  lock_.world().expire(0);
+  lock_.world().resume(0);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(reason(call), LossReason::lease_expired) << "the first reason stays";
+  ASSERT_EQ(events_.back().kind, LockEvent::Kind::lost);
+  EXPECT_EQ(events_.back().reason, LossReason::lease_expired);
+}
+
+TEST_F(LossReasonTest, MaximumHoldTimeQueriedFirst_Stays) {
+  const auto call = granted(0, {.limit = {.longest = 3s}, .listener = listener()});
+  lock_.world().pause(0);
+  lock_.world().run_for(3s + 1ns);
+  EXPECT_EQ(reason(call), LossReason::max_hold);
+  lock_.world().run_for(1h);
+  lock_.world().resume(0);
+  lock_.world().run_for(1s);
+  EXPECT_EQ(reason(call), LossReason::max_hold);
+  ASSERT_EQ(events_.size(), 2U) << "acquired and expired, without a warning";
+  EXPECT_EQ(events_.back().kind, LockEvent::Kind::expired);
+}
+
+TEST_F(LossReasonTest, Leadership_HasTheReasonAfterItsEnd) {
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
+  candidate->contend();
+  run();
+  const Leadership leadership = candidate->leadership_state()->leadership();
+  EXPECT_EQ(leadership.loss_reason(), std::nullopt);
+  EXPECT_EQ(client(0).requests(OperationKind::get_and_watch), 1U) << "its znode, at the grant";
+  ASSERT_EQ(ensemble().remove(leadership.node()), Status::ok);
+  run();
+  EXPECT_TRUE(leadership.end_token().stop_requested());
+  EXPECT_EQ(leadership.loss_reason(), LossReason::node_deleted);
+  candidate->close();
+  run();
+  EXPECT_EQ(leadership.loss_reason(), LossReason::node_deleted);
+}
+
+TEST_F(LossReasonTest, WithdrawnLeadership_HasNone) {
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
+  candidate->contend();
+  run();
+  const Leadership leadership = candidate->leadership_state()->leadership();
+  candidate->withdraw();
+  run();
+  EXPECT_EQ(leadership.state(), HoldState::lost);
+  EXPECT_EQ(leadership.loss_reason(), std::nullopt);
+  candidate->close();
+  run();
+}
 
 class LossNotificationTest : public PathLockTest {
  protected:
@@ -53,7 +190,6 @@ TEST_F(LossNotificationTest, LeadershipForced_HandsOffAfterEndCallback) {
   EXPECT_EQ(leadership.state(), HoldState::lost);
   withdraw_request();
   candidate->close();
-  expect_rest();
 }
 
 class LongLossLimitTest : public LossNotificationTest {
@@ -66,54 +202,51 @@ class LongLossLimitTest : public LossNotificationTest {
   LongLossLimitTest() : LossNotificationTest(five_seconds()) {}
 
   /// Forces the release of a leader whose function still runs.
-  std::shared_ptr<TestCandidate> forced() {
-    auto candidate = leading(true);
-    const auto state = candidate->leadership_state();
+  void SetUp() override {
+    LossNotificationTest::SetUp();
+    candidate_ = leading(true);
+    const auto state = candidate_->leadership_state();
     attempt_ = state->attempt();
     request_release(core::kReleaseRequestForces);
-    EXPECT_TRUE(lock_.world().run_until([&] { return state->end_token().stop_requested(); }, 5s));
-    return candidate;
+    ASSERT_TRUE(lock_.world().run_until([&] { return state->end_token().stop_requested(); }, 5s));
   }
-  void end(const std::shared_ptr<TestCandidate>& candidate) {
+  void TearDown() override {
     withdraw_request();
-    candidate->close();
-    expect_rest();
+    candidate_->close();
+    LossNotificationTest::TearDown();
+  }
+  void returns() {
+    candidate_->finished(attempt_, core::LeaderEnd::returned);
+    run();
   }
 
+  std::shared_ptr<TestCandidate> candidate_;
   core::ElectionFsm::Attempt attempt_{};
 };
 
 TEST_F(LongLossLimitTest, FunctionReturns_DeleteWaitsForIt) {
-  const auto candidate = forced();
   lock_.world().run_for(4s);
   EXPECT_EQ(handed_over(), 0U);
-  candidate->finished(attempt_, core::LeaderEnd::returned);
-  run();
+  returns();
   EXPECT_EQ(handed_over(), 1U);
-  end(candidate);
 }
 
 TEST_F(LongLossLimitTest, FunctionNeverReturns_DeletedAtLimit) {
-  const auto candidate = forced();
   lock_.world().run_for(4900ms);
   EXPECT_EQ(handed_over(), 0U);
   lock_.world().run_for(200ms);
   EXPECT_EQ(handed_over(), 1U);
-  candidate->finished(attempt_, core::LeaderEnd::returned);
-  end(candidate);
+  returns();
 }
 
 // Meanwhile the path may have been recreated, and another contender may have the name.
 TEST_F(LongLossLimitTest, LateDelete_ReadsTheZnodeFirst) {
-  const auto candidate = forced();
   lock_.world().run_for(4s);
   reset_counts();
-  candidate->finished(attempt_, core::LeaderEnd::returned);
-  run();
+  returns();
   EXPECT_EQ(client(0).requests(OperationKind::get), 1U);
   EXPECT_EQ(client(0).requests(OperationKind::announce_and_delete), 0U);
   EXPECT_EQ(client(0).requests(OperationKind::remove), 1U);
-  end(candidate);
 }
 
 TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
@@ -129,7 +262,80 @@ TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
   detail::CompositeGrant::release(std::move(held));
-  expect_rest();
+}
+
+class LeadershipStateTest : public LossReasonTest {
+ protected:
+  HoldState state(std::size_t call) { return lock_.call(call).hold.state(); }
+  bool has_node(std::size_t call) { return ensemble().find(lock_.call(call).node) != nullptr; }
+  /// Runs everything except the tasks of one client's dispatcher, until that time.
+  void run_without_tasks_of(std::size_t c, Instant until) {
+    for (;;) {
+      bool moved = false;
+      for (const Step& step : lock_.world().steps()) {
+        if (step == Step{Step::Kind::task, c} || step.kind == Step::Kind::timer) continue;
+        lock_.world().run(step);
+        moved = true;
+      }
+      if (moved) continue;
+      if (lock_.world().clock().next_due() > until) return;
+      lock_.world().run({Step::Kind::timer});
+    }
+  }
+};
+
+TEST_F(LeadershipStateTest, EndOfHold_NotifiesLossBeforeDelete) {
+  for (const bool forced : {true, false}) {
+    core::HoldLimit limit;
+    if (!forced) limit.longest = 8s;
+    const auto call =
+        granted(0, {.owner = Owner::unique(), .limit = limit, .listener = listener()});
+    const auto second = waiting(1);
+    std::optional<std::size_t> deleted_when_notified;
+    reset_counts();
+    const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), [&] {
+      deleted_when_notified = client(0).requests(Kind::announce_and_delete);
+    });
+    forced ? request_release(core::kReleaseRequestForces) : run_for(8s - 1ns);
+    for (int turn = 0; has_node(call) && turn < 1000; ++turn) {
+      const bool notified = lock_.losses_notified(call) == 1;
+      for (const Step& step : lock_.world().steps()) {
+        lock_.world().run(step);
+        ASSERT_TRUE(has_node(call) || (notified && state(call) == HoldState::lost));
+      }
+    }
+    EXPECT_FALSE(has_node(call));
+    EXPECT_EQ(deleted_when_notified, 0U) << "nothing is sent before";
+    if (forced) withdraw_request();
+    run();
+    EXPECT_EQ(events_.back().kind, forced ? LockEvent::Kind::lost : LockEvent::Kind::expired);
+    EXPECT_TRUE(is_granted(second));
+    finish();
+  }
+}
+
+TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
+  const auto start = lock_.world().now();
+  const auto first = granted(0, {.limit = {.longest = 8s}});
+  const auto second = waiting(1);
+  run_without_tasks_of(0, start + 9s - 1ns);
+  EXPECT_EQ(state(first), HoldState::lost);
+  EXPECT_FALSE(lock_.call(second).granted());
+  EXPECT_TRUE(lock_.has_work(0)) << "a flush waits for it";
+  run_without_tasks_of(0, start + 9s);
+  EXPECT_TRUE(lock_.call(second).granted());
+  EXPECT_EQ(lock_.violation(), "");
+}
+
+TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {
+  const auto first = granted(0);
+  const Owner owner = Owner::unique();
+  const auto left = waiting(1, {.owner = owner, .limit = {.longest = 4s}});
+  const auto stayed = waiting(1, {.owner = owner});
+  lock_.cancel(left);
+  release(first);
+  run_for(8s);
+  EXPECT_EQ(state(stayed), HoldState::held);
 }
 
 }  // namespace

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a client, on the virtual clock.
+// The metrics and the health of a client.
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/scripted_coordinator.h"
+#include "tests/model/test_candidate.h"
 #include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_name.h"
+#include "zklock/leader_election.h"
+#include "zklock/recipes/composite/composite_grant.h"
 
 namespace zklock::model {
 namespace {
 
 class MetricsModel : public PathLockTest {
  protected:
-  using Request = LockWorld::Request;
-
   /// Returns the request with the label of the tests.
   Request labelled(Request request = {}) {
     request.metrics = {&lock_.core(0).metrics_of("test")};
@@ -45,11 +52,6 @@ class MetricsModel : public PathLockTest {
     for (const DurationHistogram& each : metrics().acquires) count += each.count();
     return count;
   }
-  std::uint64_t all_holds() {
-    std::uint64_t count = 0;
-    for (const DurationHistogram& each : metrics().ended_holds) count += each.count();
-    return count;
-  }
 };
 
 TEST_F(MetricsModel, UnconfirmedRelease_IsPendingDelete) {
@@ -74,52 +76,6 @@ TEST_F(MetricsModel, Waiter_WaitsAndHoldsForItsTimes) {
   release(call);
   EXPECT_EQ(holds(HoldEnd::released).sum, 1s);
   EXPECT_EQ(metrics().oldest_wait, 0s);
-  expect_rest();
-}
-
-TEST_F(MetricsModel, NestedCall_CountsNothing) {
-  const Request request = labelled();
-  const auto first = granted(0, request);
-  const auto nested = granted(0, request);
-  EXPECT_EQ(all_acquires(), 1U);
-  EXPECT_EQ(metrics().holds, 1U);
-  release(first);
-  EXPECT_EQ(all_holds(), 0U);
-  release(nested);
-  EXPECT_EQ(all_holds(), 1U);
-  expect_rest();
-}
-
-TEST_F(MetricsModel, HandOff_CountsEachOwner) {
-  const auto shared = [this] { return labelled({.local = {.batch = 10}}); };
-  const auto first = granted(0, shared());
-  const auto second = waiting(0, shared());
-  const auto third = waiting(0, shared());
-  EXPECT_EQ(metrics().waiters, 2U);
-  run_for(1s);
-  release(first);
-  run_for(2s);
-  release(second);
-  run_for(3s);
-  release(third);
-  EXPECT_EQ(acquires(AcquireEnd::granted).count(), 3U);
-  EXPECT_EQ(acquires(AcquireEnd::granted).sum, 4s);
-  EXPECT_EQ(holds(HoldEnd::released).count(), 3U);
-  EXPECT_EQ(holds(HoldEnd::released).sum, 6s);
-  expect_rest();
-}
-
-// The reply to the create would grant the lock.
-TEST_F(MetricsModel, CancelledBeforeTheReply_CountsNoHold) {
-  const auto call = lock_.acquire(0, labelled());
-  while (client(0).can_serve()) lock_.world().run({Step::Kind::serve, 0});
-  lock_.cancel(call);
-  run();
-  expect_ended_with_nothing(call);
-  EXPECT_EQ(acquires(AcquireEnd::cancelled).count(), 1U);
-  EXPECT_EQ(all_acquires(), 1U);
-  EXPECT_EQ(all_holds(), 0U);
-  expect_rest();
 }
 
 TEST_F(MetricsModel, EachEndOfCall_IsCounted) {
@@ -143,19 +99,16 @@ TEST_F(MetricsModel, EachEndOfCall_IsCounted) {
   EXPECT_EQ(metrics().deadlocks, 0U);
   release(other);
   EXPECT_EQ(all_acquires(), 4U);
-  expect_rest();
 }
 
 TEST_F(MetricsModel, OwnerWouldDeadlock_IsCounted) {
   const Request reads = labelled(LockWorld::to_read());
-  const auto reader = granted(0, reads);
+  granted(0, reads);
   const auto refused = lock_.acquire(0, labelled(LockWorld::to_write(reads.owner)));
   run();
   EXPECT_EQ(error(refused), Errc::would_deadlock);
   EXPECT_EQ(metrics().deadlocks, 1U);
   EXPECT_EQ(acquires(AcquireEnd::failed).count(), 1U);
-  release(reader);
-  expect_rest();
 }
 
 TEST_F(MetricsModel, Leader_IsCounted) {
@@ -219,6 +172,139 @@ TEST(RequestMetrics, OperationsWithOneName_AreAdded) {
   for (const zklock::RequestMetrics& each : requests) count += each.durations.count();
   EXPECT_EQ(count, client::CoordinatorStats{}.requests.size());
   EXPECT_LT(requests.size(), count);
+}
+
+class HealthModel : public PathLockTest {
+ protected:
+  using Kind = HealthProblem::Kind;
+
+  Health health() { return lock_.core(0).health(); }
+  /// Returns the kind of the only problem, or nothing.
+  std::optional<Kind> problem() {
+    const auto problems = health().problems;
+    EXPECT_LE(problems.size(), 1U);
+    if (problems.empty()) return std::nullopt;
+    return problems.front().kind;
+  }
+  std::optional<std::pair<std::string, core::Instant>> oldest_callback() {
+    const detail::EngineLock lock({lock_.core(0)});
+    return lock_.core(0).records().callbacks.oldest();
+  }
+  /// Returns a callback that stores what runs after the end of its hold.
+  auto note_running() {
+    return [this] {
+      const auto oldest = oldest_callback();
+      if (oldest) running_ = oldest->first;
+    };
+  }
+
+  std::optional<std::string> running_;
+};
+
+TEST_F(HealthModel, Disconnected_IsDegraded) {
+  lock_.world().disconnect(0);
+  run_for(2s);
+  EXPECT_EQ(problem(), Kind::disconnected);
+  EXPECT_EQ(health().problems.at(0).age, 2s);
+  lock_.world().reconnect(0);
+  run();
+  EXPECT_EQ(health().state, HealthState::ok);
+}
+
+TEST_F(HealthModel, LeaseRunsOut_IsLow) {
+  const auto call = granted(0);
+  run_for(10s);
+  client(0).cut_off();
+  for (int i = 0; i < 40 && !problem(); ++i) run_for(100ms);
+  EXPECT_EQ(problem(), Kind::lease_low);
+  client(0).mend();
+  run();
+  EXPECT_EQ(health().state, HealthState::ok);
+  release(call);
+}
+
+TEST_F(HealthModel, ThreeSessionsSoon_AreShort) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(problem(), std::nullopt);
+    lock_.world().expire(0);
+    run();
+    if (!client(0).is_connected()) lock_.world().reconnect(0);
+    run_for(1s);
+  }
+  EXPECT_EQ(problem(), Kind::sessions_short);
+  run_for(1min);
+  EXPECT_EQ(health().state, HealthState::ok);
+}
+
+TEST_F(HealthModel, LossCallbackRuns_IsRecorded) {
+  const auto call = granted(0);
+  const std::stop_callback on_loss(lock_.call(call).hold.loss_token(), note_running());
+  lock_.world().expire(0);
+  run();
+  EXPECT_EQ(running_, "a loss callback of /locks/a");
+  EXPECT_FALSE(oldest_callback().has_value());
+  release(call);
+}
+
+TEST_F(HealthModel, LossCallbackOfSeveralLocks_IsRecorded) {
+  const auto call = granted(0);
+  std::vector<detail::CompositeGrant::Part> parts;
+  parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});
+  auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
+  const std::string node = lock_.call(call).node;
+  {
+    const std::stop_callback on_loss(held->loss_token(), note_running());
+    lock_.world().expire(0);
+    lock_.world().run_all();
+  }
+  EXPECT_EQ(running_, "a loss callback of several locks, with " + node);
+  EXPECT_FALSE(oldest_callback().has_value());
+  detail::CompositeGrant::release(std::move(held));
+}
+
+TEST_F(HealthModel, EndCallbackOfLeadership_IsRecorded) {
+  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
+  candidate->contend();
+  run();
+  ASSERT_TRUE(candidate->leads());
+  const Leadership leadership = candidate->leadership_state()->leadership();
+  const std::stop_callback on_end(leadership.end_token(), note_running());
+  lock_.world().expire(0);
+  run();
+  EXPECT_EQ(running_, "a loss callback of /locks/a");
+  EXPECT_FALSE(oldest_callback().has_value());
+  candidate->close();
+}
+
+TEST_F(HealthModel, FunctionAfterLoss_IsSlowThenStuck) {
+  const auto public_client = detail::ClientFactory::make(
+      std::static_pointer_cast<detail::ClientCore>(lock_.core(0).shared_from_this()));
+  std::promise<void> began;
+  std::promise<void> may_return;
+  LeaderElection election(*public_client, "/locks/leader", {}, [&](Leadership&) {
+    began.set_value();
+    may_return.get_future().wait();
+  });
+  election.start();
+  run();
+  began.get_future().wait();
+  run_for(1h);
+  EXPECT_EQ(problem(), std::nullopt) << "the leadership lasts";
+  election.withdraw();
+  run_for(10s - 1ns);
+  EXPECT_EQ(problem(), std::nullopt);
+  run_for(1ns);
+  EXPECT_EQ(problem(), Kind::callback_slow);
+  EXPECT_EQ(health().problems.at(0).text,
+            "the leader's function of /locks/leader has run for 10 s since its hold or leadership "
+            "ended");
+  run_for(20s);
+  EXPECT_EQ(problem(), Kind::callback_stuck);
+  EXPECT_EQ(health().state, HealthState::failed);
+  may_return.set_value();
+  election.close();
+  run();
+  EXPECT_EQ(problem(), std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other programs delete znodes of the queue or the path, or create some with equal names.
+// A client's look at its own znode, also if it may not read it.
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,73 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
-#include "tests/model/same_name_fixture.h"
 #include "tests/model/test_candidate.h"
+#include "zklock/core/child_nodes.h"
+#include "zklock/core/lock_delay.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 
 namespace zklock::model {
 namespace {
-
-using Kind = OperationKind;
-
-class OwnNode : public PathLockTest {
- protected:
-  Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
-};
-
-TEST_F(OwnNode, DeletedBeforeFirstTick_LossFoundAtTick) {
-  const auto old = granted(0);
-  const auto next = waiting(1);
-  ASSERT_EQ(ensemble().remove(lock_.call(old).node), Status::ok);
-  lock_.world().run_all();
-  ASSERT_TRUE(lock_.call(next).granted());
-  EXPECT_LT(lock_.call(old).token, lock_.call(next).token) << "which separates them meanwhile";
-  run_for(tick());
-  EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
-  release(old);
-  release(next);
-  expect_rest();
-}
-
-// ---- a znode with a lower number than older znodes ---------------------------------------------
-
-TEST_F(OwnNode, ForeignZnodeAhead_IsWaitedFor) {
-  const auto holder = granted(0);
-  const auto waiter = waiting(1);
-  const std::string made = child("lock-0000000000");
-  ASSERT_EQ(ensemble().create(made), Status::ok);
-  reset_counts();
-  lock_.world().expire(0);
-  ASSERT_NO_THROW(lock_.world().run_all(10'000)) << "the query is repeated";
-  EXPECT_EQ(client(1).requests(Kind::list_children), 2U);
-  EXPECT_EQ(lock_.call(waiter).outcomes, 0);
-  ASSERT_EQ(ensemble().set_data(made, "released"), Status::ok);
-  ASSERT_NO_THROW(lock_.world().run_all(10'000));
-  EXPECT_EQ(lock_.call(waiter).outcomes, 0);
-  ASSERT_EQ(ensemble().remove(made), Status::ok);
-  run();
-  EXPECT_TRUE(lock_.call(waiter).granted());
-  release(holder);
-  release(waiter);
-  expect_rest();
-}
-
-// Its watch has shown the znode on the new connection.
-TEST_F(OwnNode, ReleaseAfterReconnect_IsAnnounced) {
-  const auto old = granted(0);
-  lock_.world().disconnect(0);
-  run();
-  lock_.world().reconnect(0);
-  run_for(3s);
-  const auto next = waiting(1);
-  reset_counts();
-  release(old);
-  EXPECT_TRUE(lock_.call(next).granted());
-  EXPECT_EQ(client(0).requests(Kind::check), 0U);
-  EXPECT_EQ(client(0).watch_removals(), 1U) << "for a release request; the znode's watch ends";
-  EXPECT_EQ(client(1).requests(Kind::list_children), 0U);
-}
 
 /// Releases are not announced: the servers would refuse the announcement on another's znode.
 class OwnNodeWithoutAnnouncement : public SameNameTest {
@@ -104,18 +46,17 @@ TEST_F(OwnNodeWithoutAnnouncement, StaleReadAfterReconnect_OtherZnodeIsSpared) {
     lock_.world().run_all();
     EXPECT_EQ(lock_.nodes(), nodes) << replies;
     EXPECT_EQ(lock_.call(other).hold.state(), HoldState::held) << replies;
-    release(other);
+    finish();
     run_for(30s);
     remove_path();
   }
 }
 
-// ---- a path that is deleted and recreated --------------------------------------------------------
-
 class PathLockParent : public PathLockTest {
  protected:
   /// Recreates the path with znodes of other programs. No event is delivered before the next run().
   std::vector<std::string> replace_by_strangers(int count) {
+    if (count == 0) return {};
     for (const std::string& node : lock_.nodes()) remove(node);
     EXPECT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
     ensemble().create_container(LockWorld::kPath);
@@ -134,29 +75,19 @@ class PathLockParent : public PathLockTest {
   }
 };
 
-TEST_F(PathLockParent, RefusedRelease_LeavesForeignZnode) {
-  const auto held = granted(0);
-  const auto strangers = replace_by_strangers(2);
-  // A server replies so if only another client can write the znode.
-  client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
-  reset_counts();
-  lock_.release(held);
-  run();
-  EXPECT_EQ(client(0).requests(Kind::get), 1U);
-  EXPECT_EQ(client(0).requests(Kind::remove), 0U);
-  EXPECT_EQ(lock_.nodes().size(), 2U);
-  for (const std::string& stranger : strangers) remove(stranger);
-  expect_rest();
-}
-
-TEST_F(PathLockParent, RefusedRelease_DeletesOwnZnode) {
-  const auto held = granted(0);
-  client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
-  lock_.release(held);
-  run();
-  EXPECT_EQ(client(0).requests(Kind::get), 1U);
-  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
-  expect_rest();
+// A server replies so if only another client can write the znode.
+TEST_F(PathLockParent, RefusedRelease_DeletesOwnZnodeOnly) {
+  for (const int strangers : {2, 0}) {
+    const auto held = granted(0);
+    const auto foreign = replace_by_strangers(strangers);
+    client(0).fail_next(Kind::announce_and_delete, Status::no_auth);
+    reset_counts();
+    release(held);
+    EXPECT_EQ(client(0).requests(Kind::get), 1U);
+    EXPECT_EQ(client(0).requests(Kind::remove), strangers > 0 ? 0U : 1U);
+    EXPECT_EQ(lock_.nodes().size(), foreign.size());
+    for (const std::string& stranger : foreign) remove(stranger);
+  }
 }
 
 // The znode is replaced after the list that shows it first, and before the check, which knows only
@@ -179,8 +110,140 @@ TEST_F(PathLockParent, ZnodeReplacedBeforeCheck_IsNotGranted) {
   for (const std::string& stranger : strangers) remove(stranger);
   run();
   EXPECT_TRUE(lock_.call(waits).granted());
-  lock_.release(waits);
-  expect_rest();
+}
+
+class UnreadableZnode : public SameNameTest, public ::testing::WithParamInterface<ExistsRule> {
+ protected:
+  static constexpr NodeAcl kUnreadable{.everyone = 0};
+
+  void SetUp() override {
+    SameNameTest::SetUp();
+    ensemble().set_exists_rule(GetParam());
+    ensemble().set_contenders_readable(false);
+  }
+  void set_other_rule() {
+    const bool is_open = GetParam() == ExistsRule::needs_nothing;
+    ensemble().set_exists_rule(is_open ? ExistsRule::needs_read : ExistsRule::needs_nothing);
+  }
+  Duration tick() { return lock_.core(0).keeper().timeout() / 20; }
+};
+
+INSTANTIATE_TEST_SUITE_P(BothRules, UnreadableZnode,
+                         ::testing::Values(ExistsRule::needs_nothing, ExistsRule::needs_read),
+                         [](const auto& each) {
+                           return each.param == ExistsRule::needs_nothing ? "Open" : "NeedsRead";
+                         });
+
+// ---- the predecessor ---------------------------------------------------------------------------
+
+// The rule changes when the servers are upgraded or downgraded one by one.
+TEST_P(UnreadableZnode, WaiterReconnected_IsGrantedAfterTheDelete) {
+  for (const bool rule_changes : {false, true}) {
+    for (const bool deleted_meanwhile : {false, true}) {
+      SCOPED_TRACE(std::to_string(rule_changes) + ", " + std::to_string(deleted_meanwhile));
+      const auto first = granted(0);
+      const auto second = waiting(1);
+      lock_.world().disconnect(1);
+      run();
+      if (rule_changes) set_other_rule();
+      if (deleted_meanwhile) {
+        release(first);
+        run_for(2s);
+      }
+      reconnect(1);
+      run_for(3s);
+      EXPECT_EQ(is_granted(second), deleted_meanwhile);
+      if (!deleted_meanwhile) release(first);
+      run_for(1s);
+      EXPECT_TRUE(is_granted(second));
+      release(second);
+      ensemble().set_exists_rule(GetParam());
+      expect_rest();
+    }
+  }
+}
+
+// ---- its own znode -----------------------------------------------------------------------------
+
+TEST_P(UnreadableZnode, OfHolder_IsLostWhenItIsDeleted) {
+  const auto held = granted(0);
+  const std::string node = lock_.call(held).node;
+  ASSERT_EQ(ensemble().set_acl(node, kUnreadable), Status::ok);
+  run_for(5s);
+  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::held);
+  ASSERT_EQ(ensemble().remove(node), Status::ok);
+  run_for(1s);
+  EXPECT_EQ(lock_.call(held).hold.state(), HoldState::lost);
+}
+
+TEST_P(UnreadableZnode, OfNextHolderInLaterPath_IsLossOfFirst) {
+  for (const bool stat_is_lost : {false, true}) {
+    const auto old = granted(0);
+    const auto next = granted_in_later_path(1);
+    ASSERT_EQ(lock_.call(next).node, lock_.call(old).node);
+    if (stat_is_lost) lock_.world().lose_reply(0, Kind::count_children);
+    lock_.world().run_for(tick());
+    lock_.world().reconnect(0);
+    lock_.world().run_for(2 * tick());
+    EXPECT_EQ(lock_.call(old).hold.state(), HoldState::lost);
+    EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
+    finish();
+    remove_path();
+  }
+}
+
+TEST_P(UnreadableZnode, OfDowngradedReaderAndReplyLost_HoldIsKept) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, LockWorld::to_write(owner));
+  const auto reads = granted(0, LockWorld::to_read(owner));
+  lock_.world().lose_reply(0, Kind::transaction);
+  lock_.release(writes);
+  run();
+  ASSERT_FALSE(client(0).is_connected());
+  ASSERT_EQ(lock_.nodes().size(), 1U);
+  ASSERT_EQ(ensemble().set_acl(child(lock_.nodes().front()), kUnreadable), Status::ok);
+  reconnect(0);
+  run_for(5s);
+  EXPECT_EQ(lock_.call(reads).hold.state(), HoldState::held);
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  const auto next = waiting(1, LockWorld::to_write());
+  release(reads);
+  run_for(1s);
+  EXPECT_TRUE(is_granted(next));
+}
+
+// ---- the release request -----------------------------------------------------------------------
+
+// The reply to its delete is lost, and another client creates the next one.
+TEST_P(UnreadableZnode, OfNextReleaseRequest_IsNotDeleted) {
+  granted(0);
+  const auto name = core::ZnodeName::parse(lock_.nodes().front());
+  const std::string request = child(core::release_request_node(name->sequence));
+  const SessionId deleter = lock_.core(1).keeper().session();
+  ASSERT_EQ(ensemble().create(request, "", deleter), Status::ok);
+  lock_.world().lose_reply(1, Kind::remove);
+  lock_.delete_node(1, request);
+  run();
+  ASSERT_FALSE(client(1).is_connected());
+  const SessionId next = lock_.core(2).keeper().session();
+  ASSERT_EQ(ensemble().create(request, "", next, kUnreadable), Status::ok);
+  reconnect(1);
+  run_for(1s);
+  EXPECT_EQ(ensemble().remove(request), Status::ok) << "not deleted before";
+}
+
+// A client deletes only its own delay markers in this way, and their names do not repeat.
+TEST_P(UnreadableZnode, OfDelayMarkerAndRequestLost_IsDeleted) {
+  const std::string marker = child(core::DelayMarker::make(1s, {5}, {0}).name);
+  granted(0);
+  ASSERT_EQ(ensemble().create(marker, "", {}, kUnreadable), Status::ok);
+  lock_.world().lose_request(1, Kind::remove);
+  lock_.delete_node(1, marker);
+  run();
+  ASSERT_FALSE(client(1).is_connected());
+  reconnect(1);
+  run_for(1s);
+  EXPECT_EQ(ensemble().remove(marker), Status::no_node);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,9 @@ using namespace std::chrono_literals;
 /// Three connected clients on the simulated ensemble, and a lock path that has been used before.
 class PathLockTest : public ::testing::Test {
  protected:
+  using Kind = OperationKind;
+  using Request = LockWorld::Request;
+
   PathLockTest() = default;
   explicit PathLockTest(ClientOptions options) : lock_(3, std::move(options)) {}
   explicit PathLockTest(std::size_t creates_at_once, bool announces = true)
@@ -41,7 +45,7 @@ class PathLockTest : public ::testing::Test {
     lock_.release(call);
     lock_.path_lock(lock_.call(call).client)->check_clocks();
   }
-  std::size_t granted(std::size_t client, LockWorld::Request request = {}) {
+  std::size_t granted(std::size_t client, Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);
     run();
     EXPECT_TRUE(lock_.call(call).granted());
@@ -57,7 +61,7 @@ class PathLockTest : public ::testing::Test {
     EXPECT_TRUE(lock_.call(call).granted());
     return call;
   }
-  std::size_t waiting(std::size_t client, LockWorld::Request request = {}) {
+  std::size_t waiting(std::size_t client, Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);
     run();
     EXPECT_EQ(lock_.call(call).outcomes, 0);
@@ -71,10 +75,6 @@ class PathLockTest : public ::testing::Test {
       return true;
     }
     return false;
-  }
-  /// Runs up to `count` enabled steps that are not timers.
-  void run_steps(std::size_t count) {
-    while (count > 0 && step()) --count;
   }
   /// Runs the steps of one client until `done`, or until none is left.
   template <class Fact>
@@ -117,13 +117,34 @@ class PathLockTest : public ::testing::Test {
     run_for(2s);
     EXPECT_EQ(lock_.violation_at_rest(), "");
   }
+  /// Releases the holds until none is left. Expects that each call that waits is then granted.
+  void release_all() {
+    std::vector<std::size_t> waiters;
+    for (std::size_t i = 0; i < lock_.calls(); ++i) {
+      if (lock_.call(i).outcomes == 0) waiters.push_back(i);
+    }
+    run();
+    for (bool is_held = true; is_held;) {
+      is_held = false;
+      for (std::size_t i = 0; i < lock_.calls(); ++i) {
+        if (!lock_.call(i).hold) continue;
+        lock_.release(i);
+        is_held = true;
+      }
+      run();
+    }
+    for (const std::size_t waiter : waiters) EXPECT_TRUE(is_granted(waiter)) << waiter;
+  }
+  void finish() {
+    release_all();
+    expect_rest();
+  }
   /// Connects the first client again. Expects that the call is granted, and leaves nothing behind.
   void expect_grant_after_reconnect(std::size_t call) {
     lock_.world().reconnect(0);
     run_for(client(0).options().session_timeout);
     ASSERT_TRUE(is_granted(call));
-    lock_.release(call);
-    expect_rest();
+    finish();
   }
   /// Expects that the call ended with neither a hold nor an error: its deadline passed, or it was
   /// cancelled.
@@ -137,6 +158,7 @@ class PathLockTest : public ::testing::Test {
     return e ? e->errc() : Errc{};
   }
   bool is_granted(std::size_t call) { return lock_.call(call).granted(); }
+  World& world() { return lock_.world(); }
   SimEnsemble& ensemble() { return lock_.world().ensemble(); }
   SimCoordinator& client(std::size_t c) { return lock_.world().client(c); }
   void reset_counts() {
@@ -150,6 +172,12 @@ class PathLockTest : public ::testing::Test {
     for (std::size_t c = 0; c < lock_.world().clients(); ++c) expect_existing_paths(c);
     reset_counts();
   }
+  /// Every test ends so: all holds and lock objects are released, and nothing is left.
+  void TearDown() override {
+    release_all();
+    for (std::size_t c = 0; c < lock_.world().clients(); ++c) lock_.end_use(c);
+    expect_rest();
+  }
   void expect_existing_paths(std::size_t c) {
     const detail::EngineLock lock({lock_.core(c)});
     auto& facts = lock_.core(c).path_facts();
@@ -160,6 +188,30 @@ class PathLockTest : public ::testing::Test {
 
  private:
   std::string request_;  ///< for a release
+};
+
+/// The lock path is deleted and recreated, so the sequence numbers restart.
+class SameNameTest : public PathLockTest {
+ protected:
+  explicit SameNameTest(bool announces = true)
+      : PathLockTest(detail::ClientCore::kMostCreatesAtOnce, announces) {}
+
+  /// Returns a grant in the recreated path. The other clients receive no event meanwhile.
+  std::size_t granted_in_later_path(std::size_t c, const Request& request = {}) {
+    remove_path();
+    const auto call = lock_.acquire(c, request);
+    run_only(c, [&] { return is_granted(call); });
+    return call;
+  }
+  void reconnect(std::size_t c) {
+    lock_.world().reconnect(c);
+    run();
+  }
+  /// The sequence numbers restart at 0.
+  void SetUp() override {
+    PathLockTest::SetUp();
+    remove_path();
+  }
 };
 
 }  // namespace zklock::model

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The production path lock on the simulated ensemble: its requests, lost replies, the end of its
-// client, and deadlines.
+// The path lock on the simulated ensemble: the end of its client, deadlines, readers, writers and
+// permits.
+#include "zklock/engine/path_lock.h"
+
+#include <algorithm>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <set>
@@ -11,54 +15,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
+#include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 
 namespace zklock::model {
 namespace {
-
-using Kind = OperationKind;
-
-TEST_F(PathLockTest, FreeAcquire_IsTwoPipelinedRequests) {
-  lock_.acquire(0);
-  EXPECT_EQ(client(0).requests(), 2U) << "both are sent before any answer";
-  run();
-  EXPECT_TRUE(lock_.call(1).granted());
-  EXPECT_EQ(client(0).requests(Kind::create_contender), 1U);
-  EXPECT_EQ(client(0).requests(Kind::count_children), 1U);
-  EXPECT_EQ(client(0).requests(), 2U);
-}
-
-TEST_F(PathLockTest, Release_IsOneRequest) {
-  const auto call = granted(0);
-  reset_counts();
-  lock_.release(call);
-  run();
-  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
-  EXPECT_EQ(client(0).requests(), 1U);
-  expect_rest();
-}
-
-TEST_F(PathLockTest, ContendedAcquire_IsThreeRequestsAndHandoffNone) {
-  const auto first = granted(0);
-  const auto second = waiting(1);
-  const auto third = waiting(2);
-  for (const std::size_t c : {1U, 2U}) {
-    EXPECT_EQ(client(c).requests(Kind::get_and_watch), 1U);
-    EXPECT_EQ(client(c).requests(), 3U);
-  }
-  reset_counts();
-  lock_.release(first);
-  run();
-  EXPECT_TRUE(lock_.call(second).granted());
-  lock_.release(second);
-  run();
-  EXPECT_TRUE(lock_.call(third).granted());
-  EXPECT_EQ(client(1).requests(), 1U) << "its own release";
-  EXPECT_EQ(client(2).requests(), 0U);
-  for (const std::size_t c : {0U, 1U, 2U}) EXPECT_EQ(client(c).requests(Kind::list_children), 0U);
-  lock_.release(third);
-  expect_rest();
-}
 
 TEST_F(PathLockTest, ClientClosed_NewObjectIsRefused) {
   EXPECT_NO_THROW(lock_.core(0).usable_path_lock("lock", "/locks/b"));
@@ -86,6 +47,10 @@ class ReentrantLock : public PathLockTest {
   void SetUp() override {
     PathLockTest::SetUp();
     lock_.use(0);
+  }
+  void TearDown() override {
+    lock_.core(0).close();
+    PathLockTest::TearDown();
   }
   /// Acquires the lock for this thread. Returns its contender.
   std::shared_ptr<detail::Contender> lock() {
@@ -137,53 +102,6 @@ TEST_F(ReentrantLock, Lost_IsNotNested) {
   EXPECT_FALSE(path_lock->lock_nested());
 }
 
-TEST_F(PathLockTest, Throttled_IsRetried) {
-  lock_.world().fail_next(0, Kind::create_contender, Status::throttled);
-  const auto call = lock_.acquire(0);
-  lock_.world().run_for(1s);
-  EXPECT_TRUE(lock_.call(call).granted());
-  lock_.release(call);
-  expect_rest();
-}
-
-// An announced release grants the next contender without a list. Here the znode is that of another
-// program, which promises to announce its release.
-TEST_F(PathLockTest, ForeignAnnouncement_GrantsNext) {
-  const auto name =
-      ensemble().create_sequential(LockWorld::kPath, "lock-", "zklock 1\nannounces=1\n");
-  ASSERT_TRUE(name);
-  const std::string foreign = child(*name);
-  const auto next = waiting(1);
-  reset_counts();
-  ASSERT_EQ(ensemble().set_data(foreign, "released"), Status::ok);
-  run();
-  EXPECT_TRUE(is_granted(next));
-  EXPECT_EQ(client(1).requests(), 0U);
-  ASSERT_EQ(ensemble().remove(foreign), Status::ok);
-  release(next);
-  expect_rest();
-}
-
-TEST_F(PathLockTest, NoOwnCredential_NeitherAnnouncesNorTrusts) {
-  LockWorld open(2, {}, false);
-  open.connect_all();
-  const auto first = open.acquire(0);
-  open.world().run_all();
-  const auto second = open.acquire(1);
-  open.world().run_all();
-  const std::string node = open.call(first).node;
-  ASSERT_EQ(open.world().ensemble().set_data(node, "released"), Status::ok);
-  open.world().run_all();
-  EXPECT_EQ(open.call(second).outcomes, 0);
-  open.release(first);
-  open.world().run_all();
-  EXPECT_EQ(open.world().client(0).requests(Kind::announce_and_delete), 0U);
-  EXPECT_TRUE(open.call(second).granted());
-  open.release(second);
-  open.world().run_for(2s);
-  EXPECT_EQ(open.violation_at_rest(), "");
-}
-
 // ---- lost replies, and a client that closes ------------------------------------------------------
 
 /// Closes the client, and destroys the last lock object on the path of the world before that path
@@ -214,7 +132,6 @@ TEST_F(PathLockTest, ObjectDestroyedWhileClientCloses_HoldIsLost) {
   ASSERT_TRUE(destroyed_while_closing(lock_));
   EXPECT_EQ(lock_.call(call).hold.loss_reason(), LossReason::closed);
   EXPECT_EQ(lock_.losses_notified(call), 1U);
-  lock_.release(call);
 }
 
 TEST_F(PathLockTest, SharedNodeOfClosingClient_IsForgotten) {
@@ -224,47 +141,141 @@ TEST_F(PathLockTest, SharedNodeOfClosingClient_IsForgotten) {
   ASSERT_TRUE(destroyed_while_closing(lock_));
   EXPECT_EQ(lock_.losses_notified(call), 1U);
   EXPECT_EQ(error(behind), Errc::closed);
-  lock_.release(call);
 }
 
 // ---- deadlines -----------------------------------------------------------------------------------
 
-TEST_F(PathLockTest, LongDeadline_OutlastsConnectionTimeout) {
-  lock_.world().disconnect(0);
-  run();
-  const auto with_deadline = lock_.acquire(0, {.timeout = 2min});
-  const auto without = lock_.acquire(0);
-  const auto in_vain = lock_.acquire(0, {.timeout = 1min});
-  run_for(client(0).options().connection_timeout + 1s);
-  EXPECT_EQ(error(without), Errc::not_connected);
-  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-  run_for(50s);
-  EXPECT_EQ(error(in_vain), Errc::not_connected) << "at its deadline";
-  EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-  expect_grant_after_reconnect(with_deadline);
+// Calls of one owner, and contenders of one cohort, share a znode. A deadline outlasts the connection timeout.
+TEST_F(PathLockTest, Calls_EndAtTheirOwnDeadlines) {
+  for (const bool one_owner : {true, false}) {
+    for (const int batch : {1, 8}) {
+      SCOPED_TRACE(std::to_string(one_owner) + ", " + std::to_string(batch));
+      lock_.world().disconnect(0);
+      run();
+      const Owner owner = Owner::unique();
+      const auto request = [&](std::optional<Duration> timeout = std::nullopt) {
+        return Request{.owner = one_owner ? owner : Owner::unique(),
+                       .timeout = timeout,
+                       .local = {.batch = batch}};
+      };
+      const auto first = lock_.acquire(0, request());
+      const auto with_deadline = lock_.acquire(0, request(2min));
+      const auto last = lock_.acquire(0, request());
+      run_for(client(0).options().connection_timeout + 1s);
+      EXPECT_EQ(error(first), Errc::not_connected);
+      EXPECT_EQ(error(last), Errc::not_connected);
+      EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
+      expect_grant_after_reconnect(with_deadline);
+    }
+  }
 }
 
-// Calls of one owner, and contenders of one cohort, share a znode. Each has its own deadline.
-TEST_F(PathLockTest, CallsOfOneZnode_EndAtTheirOwnDeadlines) {
-  for (const bool one_owner : {true, false}) {
-    SCOPED_TRACE(one_owner);
-    lock_.world().disconnect(0);
-    run();
-    const Owner owner = Owner::unique();
-    const auto request = [&](std::optional<Duration> timeout = std::nullopt) {
-      LockWorld::Request each{.timeout = timeout};
-      one_owner ? void(each.owner = owner) : void(each.local.batch = 8);
-      return each;
-    };
-    const auto first = lock_.acquire(0, request());
-    const auto with_deadline = lock_.acquire(0, request(2min));
-    const auto last = lock_.acquire(0, request());
-    run_for(client(0).options().connection_timeout + 1s);
-    EXPECT_EQ(error(first), Errc::not_connected);
-    EXPECT_EQ(error(last), Errc::not_connected);
-    EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-    expect_grant_after_reconnect(with_deadline);
+TEST(PathLockLateEvents, OwnerDestroyed_CallbackDoesNothing) {
+  LockWorld lock(1);
+  auto path_lock = lock.path_lock(0);
+  int calls = 0;
+  const auto count = [&calls] { ++calls; };
+  const auto callback = detail::under_lock(path_lock->weak_from_this(), count);
+  callback();
+  EXPECT_EQ(calls, 1);
+  const auto retaining = detail::under_lock(path_lock->shared_from_this(), count);
+  path_lock.reset();
+  retaining();
+  EXPECT_EQ(calls, 2) << "it retains its owner";
+}
+
+class PathLockSharedTest : public PathLockTest {
+ protected:
+  static Request to_write(Owner owner = Owner::unique()) { return LockWorld::to_write(owner); }
+  static Request to_read(Owner owner = Owner::unique()) { return LockWorld::to_read(owner); }
+  /// A single attempt of client 1 to write, beside the reader at client 0.
+  std::size_t attempt_to_write(Owner owner) {
+    granted(0, to_read());
+    Request attempt = to_write(owner);
+    attempt.timeout = 0s;
+    return lock_.acquire(1, attempt);
   }
+};
+
+TEST_F(PathLockSharedTest, UpgradeOfWaitingReader_IsRefused) {
+  const Owner owner = Owner::unique();
+  granted(1, to_write());
+  waiting(0, to_read(owner));
+  const auto upgrade = lock_.acquire(0, to_write(owner));
+  run();
+  EXPECT_EQ(error(upgrade), Errc::would_deadlock);
+}
+
+TEST_F(PathLockSharedTest, ReaderOfWaitingWriter_JoinsIt) {
+  const Owner owner = Owner::unique();
+  const auto holder = granted(0, to_read());
+  const auto writes = waiting(1, to_write(owner));
+  const auto reads = waiting(1, to_read(owner));
+  EXPECT_EQ(lock_.nodes().size(), 2U);
+  release(holder);
+  EXPECT_TRUE(lock_.call(writes).granted() && lock_.call(reads).granted());
+  EXPECT_EQ(lock_.call(reads).token, lock_.call(writes).token);
+  EXPECT_EQ(lock_.path_lock(1)->ownership(owner).exclusive_count(), 1);
+  EXPECT_EQ(lock_.path_lock(1)->ownership(owner).count(), 2);
+}
+
+// The single attempt fails. It was the only call that required exclusion.
+TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedReaderIsGranted) {
+  const Owner owner = Owner::unique();
+  const auto attempt = attempt_to_write(owner);
+  granted(1, to_read(owner));  // beside the other reader
+  expect_ended_with_nothing(attempt);
+}
+
+TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
+  const Owner owner = Owner::unique();
+  attempt_to_write(owner);
+  const auto reads = lock_.acquire(1, to_read(owner));
+  const auto writes = lock_.acquire(1, to_write(owner));
+  run();
+  EXPECT_EQ(lock_.call(writes).outcomes + lock_.call(reads).outcomes, 0);
+}
+
+// ---- permits -------------------------------------------------------------------------------------
+
+using PathLockSemaphoreTest = PathLockSharedTest;
+
+// Other contenders may hold permits, too. So the permits of an owner are no mutex, no read lock and
+// no other number of permits.
+TEST_F(PathLockSemaphoreTest, OwnerWithPermits_NestsOnlyAsManyPermits) {
+  Request two = LockWorld::permits(2, 4);
+  const Owner owner = two.owner;
+  const auto first = granted(0, two);
+  const auto second = granted(0, two);
+  EXPECT_EQ(lock_.call(second).token, lock_.call(first).token);
+  Request one = LockWorld::permits(1, 4);
+  one.owner = owner;
+  Request of_five = LockWorld::permits(2, 5);
+  of_five.owner = owner;
+  const std::vector<Request> others{
+      one, of_five, {.owner = owner}, LockWorld::to_read(owner), LockWorld::to_write(owner)};
+  for (const Request& other : others) {
+    const auto refused = lock_.acquire(0, other);
+    run();
+    EXPECT_EQ(error(refused), Errc::would_deadlock);
+  }
+  EXPECT_EQ(lock_.nodes().size(), 1U);
+  release(first);
+  EXPECT_EQ(lock_.call(second).hold.state(), HoldState::held);
+}
+
+TEST_F(PathLockSemaphoreTest, UnlockOfLock_ReleasesNoPermits) {
+  Request two = LockWorld::permits(2, 4);
+  two.kind = core::CountKind::lock;
+  const Owner owner = two.owner;
+  const auto call = granted(0, two);
+  const auto path_lock = lock_.path_lock(0);
+  EXPECT_FALSE(path_lock->unlock(owner, core::CountKind::lock));
+  EXPECT_FALSE(path_lock->unlock(owner, core::CountKind::lock, Access::shared));
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::held);
+  EXPECT_TRUE(path_lock->unlock(owner, core::CountKind::lock, Access::permits));
+  run();
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
 }
 
 }  // namespace

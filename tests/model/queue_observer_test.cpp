@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer of a queue: its requests and notifications.
+// The lists and reads of observers.
 #include "zklock/recipes/observe/queue_observer.h"
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/election_fixture.h"
+#include "tests/model/lock_world.h"
 #include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
@@ -17,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using detail::QueueObserver;
 using detail::QueueView;
+using Kind = OperationKind;
 
 // Client 0 contends, and client 1 observes.
 class Observing : public PathLockTest {
@@ -47,7 +50,6 @@ class Observing : public PathLockTest {
 
   void TearDown() override {
     observer_->stop();
-    run();
     PathLockTest::TearDown();
   }
 };
@@ -68,29 +70,6 @@ TEST_F(Observing, NoListener_SendsNoList) {
   EXPECT_EQ(received_, (std::vector<std::size_t>{0, 1}));
 }
 
-TEST_F(Observing, Change_CostsOneListAndOneReadPerHolder) {
-  const Subscription subscription = listen();
-  wait();
-  const auto reads = [this] {
-    return client(1).requests(OperationKind::get) +
-           client(1).requests(OperationKind::get_and_watch);
-  };
-  std::vector<std::size_t> calls;
-  for (std::size_t readers = 1; readers <= 3; ++readers) {
-    reset_counts();
-    calls.push_back(lock_.acquire(0, LockWorld::to_read()));
-    wait();
-    EXPECT_EQ(lists(), 1U);
-    EXPECT_EQ(reads(), readers);
-  }
-  reset_counts();
-  calls.push_back(lock_.acquire(0, LockWorld::to_write()));
-  wait();
-  EXPECT_EQ(lists(), 1U);
-  EXPECT_EQ(reads(), 3U) << "one that waits is only counted";
-  for (const auto call : calls) release(call);
-}
-
 TEST_F(Observing, NewListenerAfterPause_GetsCurrentState) {
   Subscription first = listen();
   wait();
@@ -106,19 +85,74 @@ TEST_F(Observing, NewListenerAfterPause_GetsCurrentState) {
   EXPECT_EQ(received_, (std::vector<std::size_t>{2, 1, 0}));
 }
 
-TEST_F(Observing, NewSessionWithoutListener_SendsNoList) {
-  Subscription first = listen();
-  wait();
-  first.cancel();
-  leave(enqueue());
-  reset_counts();
-  lock_.world().expire(1);
-  wait();
-  EXPECT_EQ(lists(), 0U);
-  received_.clear();
-  const Subscription second = listen();
-  wait();
-  EXPECT_EQ(received_, (std::vector<std::size_t>{0}));
+TEST(ElectionModel, NewSessionOnLaggingServer_LeaderIsObserved) {
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  SimCoordinator& client = election.world().client(ElectionWorld::kObserver);
+  election.world().run_for(30s);
+  // A sync would catch up. The next one is 7/24 of a session timeout later.
+  for (client.reset_counts(); client.requests(Kind::sync) == 0;) election.world().run_for(10ms);
+  election.world().client(ElectionWorld::kObserver).lag();
+  election.world().expire(0);
+  election.world().run_for(500ms);
+  election.proclaim(election.leadership(1), "b");
+  election.world().run_for(500ms);
+  ASSERT_EQ(election.view().proclaimed, "a") << "its server lags";
+  election.world().expire(ElectionWorld::kObserver);
+  election.world().disconnect(ElectionWorld::kObserver);
+  for (int i = 0; i < 3; ++i) {  // for the session's end, then a new session
+    election.world().reconnect(ElectionWorld::kObserver);
+    election.world().run_for(1s);
+  }
+  EXPECT_EQ(election.leader_in_view(), election.leadership(1).token());
+  EXPECT_EQ(election.view().proclaimed, "b");
+}
+
+TEST(ElectionModel, LaggingServer_FirstViewIsNotStale) {
+  ElectionWorld election;
+  election.proclaim(election.leadership(0), "a");
+  election.world().run_for(30s);  // no more heartbeats, which would catch up
+  election.world().client(ElectionWorld::kObserver).lag();
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  election.observer->stop();
+  election.views.clear();
+  election.observe();
+  election.world().run_for(1s);
+  ASSERT_EQ(election.views.size(), 1U);
+  EXPECT_EQ(election.view().proclaimed, "b");
+}
+
+TEST(ElectionModel, ChangeAfterIdleTime_IsReportedAtOnce) {
+  ElectionWorld election(ViewScope::all_holders());
+  election.world().run_for(1s);
+  const Instant before = election.world().now();
+  const auto name = election.ensemble().create_sequential(LockWorld::kPath, "lock-");
+  ASSERT_TRUE(name);
+  election.world().run_all();
+  EXPECT_EQ(election.world().now(), before);
+  EXPECT_EQ(election.view().lock.waiting, 2U);
+}
+
+TEST(ElectionModel, ManyChanges_AtMostFiftyListsPerSecond) {
+  for (const ViewScope scope : {ViewScope::all_holders(), ViewScope::leadership()}) {
+    ElectionWorld election(scope);
+    election.world().run_for(1s);
+    SimCoordinator& observer = election.world().client(ElectionWorld::kObserver);
+    observer.reset_counts();
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_TRUE(election.ensemble().create_sequential(LockWorld::kPath, "lock-"));
+      election.world().run_for(1ms);
+    }
+    EXPECT_GE(observer.requests(Kind::list_and_watch), 49U);
+    EXPECT_LE(observer.requests(Kind::list_and_watch), 51U);
+    EXPECT_EQ(observer.requests(Kind::get), observer.requests(Kind::list_and_watch));
+    election.world().run_for(500ms);
+    if (!scope.is_leadership) {
+      EXPECT_EQ(election.view().lock.waiting, 1001U);
+    }
+    EXPECT_LE(observer.requests(Kind::list_and_watch), 51U) << "and at rest not at all";
+  }
 }
 
 }  // namespace

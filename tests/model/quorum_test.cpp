@@ -150,36 +150,6 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   EXPECT_TRUE(held.loss_token().stop_requested());
 }
 
-// The servers of one ensemble do not reply, but its client stays connected.
-TEST_F(QuorumModel, FrozenButConnected_IsWaitedForOnce) {
-  for (const std::size_t frozen : {0U, 2U}) {
-    world().client(frozen).cut_off();
-    EXPECT_GE(time_to_acquire(), kTimeout);
-    for (int i = 0; i < 4; ++i) {
-      ASSERT_TRUE(lock_.core(frozen).keeper().is_connected());
-      EXPECT_EQ(time_to_acquire(), Duration::zero());
-      EXPECT_EQ(parts_held_, 2U);
-    }
-    world().client(frozen).mend();
-    world().run_all();
-    EXPECT_EQ(time_to_acquire(), Duration::zero());
-    EXPECT_EQ(parts_held_, 3U) << "it has answered";
-  }
-}
-
-TEST_F(QuorumModel, FrozenAndThenReconnected_IsUsedAgain) {
-  world().client(0).cut_off();
-  EXPECT_GE(time_to_acquire(), kTimeout);
-  world().disconnect(0);
-  world().client(0).mend();
-  EXPECT_EQ(time_to_acquire(), Duration::zero());
-  EXPECT_EQ(parts_held_, 2U);
-  world().reconnect(0);
-  world().run_all();
-  EXPECT_EQ(time_to_acquire(), Duration::zero());
-  EXPECT_EQ(parts_held_, 3U);
-}
-
 // A call fails while the client is notified of its next session. The call marks that session as
 // silent, although no request could be sent in it yet.
 TEST_F(QuorumModel, SilentWhileConnecting_IsUsedAgain) {

