@@ -8,12 +8,11 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
-#include <string>
 
 #include <gtest/gtest.h>
 
+#include "tests/model/election_fixture.h"
 #include "tests/model/lock_world.h"
-#include "tests/model/test_candidate.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
@@ -196,30 +195,6 @@ TEST_F(CandidateTest, NoLeadership_HasEnded) {
   contend(false);
   run_until_it_leads();
   EXPECT_LT(none.token(), candidate_->leadership_state()->leadership().token());
-}
-
-TEST_F(CandidateTest, CopyOfLeadership_EndsWithItAndRetainsToken) {
-  contend(false);
-  run_until_it_leads();
-  const Leadership leadership = candidate_->leadership_state()->leadership();
-  const Leadership copy = leadership;  // NOLINT(performance-unnecessary-copy-initialization)
-  const FencingToken token = leadership.token();
-  const std::string node = leadership.node();
-  const std::stop_token ended = copy.end_token();
-  const std::weak_ptr<detail::Contender> leader =
-      candidate_->leadership_state()->leader("proclaim");
-  EXPECT_FALSE(ended.stop_requested());
-  EXPECT_TRUE(copy.is_valid());
-  candidate_->withdraw();
-  lock_.world().run_all();
-  EXPECT_TRUE(ended.stop_requested());
-  for (const Leadership& each : {leadership, copy}) {
-    EXPECT_EQ(each.state(), HoldState::lost);
-    EXPECT_EQ(each.token(), token);
-    EXPECT_EQ(each.node(), node);
-  }
-  EXPECT_EQ(lock_.world().ensemble().find(node), nullptr) << "keeping one keeps no leadership";
-  EXPECT_TRUE(leader.expired()) << "and no contender";
 }
 
 }  // namespace

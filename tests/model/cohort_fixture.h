@@ -21,6 +21,8 @@ class CohortFixture : public PathLockTest {
     request.timeout = 0s;
     return request;
   }
+  /// A batch bound that no test reaches.
+  static Request many() { return on({.batch = 1'000}); }
   CallResult& call(std::size_t i) { return lock_.call(i); }
   std::vector<std::size_t> several_wait(std::size_t client, const Request& request, int count) {
     std::vector<std::size_t> calls;
@@ -30,14 +32,6 @@ class CohortFixture : public PathLockTest {
       calls.push_back(waiting(client, one));
     }
     return calls;
-  }
-  /// Releases each hold when it is granted, until all these calls have been granted.
-  void release_as_granted(const std::vector<std::size_t>& calls) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      for (const auto each : calls) {
-        if (call(each).hold) release(each);
-      }
-    }
   }
   /// Expects that `next` was granted on the lock znode of `before`.
   void expect_same_node(std::size_t before, std::size_t next) {
@@ -51,12 +45,6 @@ class CohortFixture : public PathLockTest {
     EXPECT_GT(call(next).token.zxid, call(before).token.zxid);
     EXPECT_EQ(call(next).token.grant_index, 0U);
   }
-};
-
-class CohortTest : public CohortFixture {
- protected:
-  /// A batch bound that no test reaches.
-  static Request many() { return on({.batch = 1'000}); }
 };
 
 }  // namespace zklock::model

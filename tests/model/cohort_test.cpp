@@ -9,7 +9,8 @@
 namespace zklock::model {
 namespace {
 
-using CohortBound = CohortTest;
+using CohortTest = CohortFixture;
+using CohortBound = CohortFixture;
 
 TEST_F(CohortTest, DifferentSettings_DoNotShareZnode) {
   const auto first = granted(0, on({.batch = 3}));
@@ -29,8 +30,6 @@ TEST_F(CohortTest, DifferentSettings_DoNotShareZnode) {
     release(each);
   }
 }
-
-// ---- contenders that stop waiting --------------------------------------------------------------
 
 TEST_F(CohortTest, CancelledCall_LeavesZnodeToTheNext) {
   const auto outside = granted(1);
@@ -58,8 +57,6 @@ TEST_F(CohortTest, FailedSingleAttempt_DelaysNoWaiter) {
   EXPECT_FALSE(is_granted(attempt));
   EXPECT_EQ(call(patient).outcomes, 0);
 }
-
-// ---- other options of a lock -------------------------------------------------------------------
 
 TEST_F(CohortTest, ReleaseRequested_ReleasesZnode) {
   const auto first = granted(0, many());
@@ -93,24 +90,17 @@ TEST_F(CohortTest, ZnodeWithoutMarker_IsNotHandedOff) {
 }
 
 TEST_F(CohortTest, ManyImmediateReleases_AreServedInLoop) {
-  auto request = on({.batch = 1'000'000});
-  const auto first = granted(0, request);
-  const auto path_lock = lock_.path_lock(0);
+  const core::CohortPolicy large{.batch = 1'000'000};
+  const auto first = granted(0, on(large));
   std::size_t served = 0;
+  const auto release_at_once = [&served](const detail::AcquireOutcome& outcome) {
+    if (!outcome.contender) return;
+    ++served;
+    outcome.contender->release(core::CountKind::hold);
+  };
   constexpr std::size_t kCount = 100'000;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    detail::PendingAcquire::start(path_lock,
-                                  {.owner = Owner::unique(),
-                                   .time_limit = detail::TimeLimit::endless(),
-                                   .cohort_policy = request.local,
-                                   .done =
-                                       [&served](const detail::AcquireOutcome& outcome) {
-                                         if (!outcome.contender) return;
-                                         ++served;
-                                         outcome.contender->release(core::CountKind::hold);
-                                       }},
-                                  {});
-  }
+  const auto path_lock = lock_.path_lock(0);
+  for (std::size_t i = 0; i < kCount; ++i) acquire_path(path_lock, release_at_once, large);
   release(first);
   EXPECT_EQ(served, kCount);
 }
@@ -182,7 +172,15 @@ TEST_F(CohortTest, MaximumHoldTime_CountsForEachHold) {
   expect_new_node(first, rest[1]);
 }
 
-// ---- guarded transactions ------------------------------------------------------------------------
+TEST_F(CohortTest, ErrorOfZnode_EndsAllCalls) {
+  granted(1);
+  auto request = many();
+  request.queue_again = false;
+  const auto rest = several_wait(0, request, 3);
+  lock_.world().expire(0);
+  run_for(1s);
+  for (const auto each : rest) EXPECT_EQ(error(each), Errc::session_expired);
+}
 
 /// A holder's write of /data.
 class Writing {
@@ -281,8 +279,8 @@ TEST_F(CohortBound, OtherClientWaits_BatchHasExactlyItsBound) {
 }
 
 TEST_F(CohortBound, OwnHoldMarker_IsNoOtherClient) {
-  const auto four = on({.batch = 4});
-  for (const bool is_created : {true, false}) {
+  auto four = on({.batch = 4});
+  for (const bool is_created : {true, false, true}) {
     auto before = granted(0, four);
     run_for(2900ms);
     if (!is_created) client(0).cut_off();
@@ -296,10 +294,21 @@ TEST_F(CohortBound, OwnHoldMarker_IsNoOtherClient) {
       before = rest[i];
     }
     finish();
+    if (!is_created) four.lock_delay = 5s;  // its marker is no other client, either
   }
 }
 
-// ---- before the reply --------------------------------------------------------------------------
+TEST_F(CohortBound, ContendedBefore_ReleasesWithoutReply) {
+  const auto outside = granted(1);
+  const auto first = waiting(0, on({.batch = 2}));
+  release(outside);
+  const auto second = lock_.acquire(0, on({.batch = 2}));
+  lock_.acquire(0, on({.batch = 2}));
+  lock_.release(first);
+  EXPECT_TRUE(is_granted(second));
+  release_node(second);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+}
 
 /// A batch of two was granted. The query for contenders of other clients is in flight.
 class CohortWatchReply : public CohortTest {
@@ -310,6 +319,7 @@ class CohortWatchReply : public CohortTest {
     outside_ = lock_.acquire(1);
     client(1).cut_off();
     first_ = granted(0, two());
+    run_for(1s);  // its own znode is watched
     second_ = lock_.acquire(0, two());
     third_ = lock_.acquire(0, two());
     lock_.release(first_);
@@ -353,6 +363,15 @@ TEST_F(CohortWatchReply, NewCallDuringQuery_WaitsForReply) {
   EXPECT_EQ(call(fourth).outcomes, 0);
   release(third_);
   expect_same_node(third_, fourth);
+}
+
+TEST_F(CohortWatchReply, ReplyAfterZnode_WaitersServedAgain) {
+  ASSERT_EQ(ensemble().remove(call(second_).node), Status::ok);
+  ASSERT_TRUE(client(0).can_receive());
+  client(0).receive();
+  EXPECT_GT(client(0).unanswered(), 0U);
+  run_for(1s);
+  expect_new_node(second_, third_);
 }
 
 TEST_F(CohortWatchReply, WaitersCancelled_ReplyGrantsSingleAttempt) {

@@ -14,7 +14,9 @@
 #include "tests/model/path_lock_fixture.h"
 #include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 #include "zklock/engine/guarded_commit.h"
+#include "zklock/engine/queue_view.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
@@ -109,6 +111,25 @@ TEST_F(Downgrade, NameTakenByStranger_RemainsWriter) {
   ensemble().remove(reader_);
 }
 
+TEST_F(Downgrade, WriteCountLeft_NotDowngraded) {
+  const auto again = granted(0, LockWorld::to_write(owner_));
+  release(writes_);
+  EXPECT_EQ(hold().node(), writer_);
+  release(again);
+  EXPECT_TRUE(is_reader());
+}
+
+// The tick reads the reader's znode before any watch on it is set.
+TEST_F(Downgrade, ZnodeReplacedByStranger_IsLoss) {
+  downgrade();
+  run();
+  ASSERT_EQ(ensemble().remove(reader_), Status::ok);
+  ASSERT_EQ(ensemble().create(reader_), Status::ok);
+  world().run_for(5s);
+  EXPECT_EQ(hold().state(), HoldState::lost);
+  ensemble().remove(reader_);
+}
+
 TEST_F(Downgrade, CloseDuringDowngrade_HoldIsLost) {
   for (int steps = 0; steps < 3; ++steps) {
     LockWorld lock(1);
@@ -124,6 +145,21 @@ TEST_F(Downgrade, CloseDuringDowngrade_HoldIsLost) {
     EXPECT_EQ(lock.call(reads).hold.state(), HoldState::lost);
     EXPECT_FALSE(lock.has_work(0));
     lock.release(reads);
+  }
+}
+
+// A list can be older than the downgrade.
+TEST_F(Downgrade, EitherZnodeName_IsOwn) {
+  downgrade();
+  run();
+  client::Reply unreadable;
+  unreadable.status = Status::no_auth;
+  for (const std::size_t c : {0U, 1U}) {
+    const detail::OwnZnodes own(client(c).session(), lock_.path_lock(c)->nodes());
+    for (const std::string& node : {writer_, reader_}) {
+      const auto name = core::ZnodeName::parse(node.substr(node.rfind('/') + 1));
+      EXPECT_EQ(own.has(*name, unreadable), c == 0) << node;
+    }
   }
 }
 
@@ -162,6 +198,12 @@ const std::vector<NamedFault> kDowngradeFaults = {
      [](World& w) {
        w.lose_reply(0);
        w.lose_reply(0);
+     }},
+    {"znode deleted",
+     [](World& w) {
+       for (const char* prefix : {"/__WRIT__", "/__READ__"}) {
+         w.ensemble().remove(std::string(LockWorld::kPath) + prefix + "0000000000");
+       }
      }},
     {"busy", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
     {"busy when it looks at the writer",

@@ -15,8 +15,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/lock_world.h"
-#include "tests/model/test_candidate.h"
 #include "zklock/core/child_nodes.h"
+#include "zklock/recipes/election/candidate.h"
 #include "zklock/recipes/observe/queue_observer.h"
 
 namespace zklock::model {
@@ -24,6 +24,25 @@ namespace zklock::model {
 using namespace std::chrono_literals;
 using detail::QueueView;
 using detail::ViewScope;
+
+/// A candidate for the leadership at LockWorld::path. It does nothing as the leader.
+class TestCandidate final : public detail::Candidate {
+ public:
+  explicit TestCandidate(detail::ClientCore& core, bool until_finished = false, bool again = false,
+                         std::chrono::milliseconds delay_min = std::chrono::milliseconds(10),
+                         std::chrono::milliseconds delay_max = std::chrono::milliseconds(20))
+      : Candidate(core, LockWorld::kPath,
+                  {.again = again,
+                   .until_finished = until_finished,
+                   .retry_delay_min = delay_min,
+                   .retry_delay_max = delay_max}) {}
+
+ private:
+  void on_began(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
+  void on_ended(
+      const std::shared_ptr<detail::LeadershipState>& /*leadership_state*/) noexcept override {}
+};
 
 // The result of one proclamation.
 struct ProclaimResult {

@@ -183,6 +183,18 @@ TEST(ElectionModel, EndedDuringFunction_ReportsLoss) {
   }
 }
 
+TEST(ElectionModel, UnreadableValue_IsNotReportedAsNone) {
+  ElectionWorld election;
+  election.proclaimed_by_leader("a");
+  election.world().fail_next(ElectionWorld::kObserver, Kind::get_and_watch, Status::no_auth);
+  election.world().fail_next(ElectionWorld::kObserver, Kind::exists_and_watch, Status::no_auth);
+  election.proclaim(election.leadership(0), "b");
+  election.world().run_for(1s);
+  ASSERT_EQ(election.views.size(), 3U);
+  EXPECT_EQ(election.views[1].proclaimed, "a");
+  EXPECT_EQ(election.views[2].proclaimed, "b") << "when it can be read again";
+}
+
 TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
   ElectionWorld election;
   election.values_are_deleted = true;
@@ -203,6 +215,22 @@ TEST(ElectionModel, ValueDeletedByHand_IsWrittenAgain) {
   election.world().run_for(1s);
   EXPECT_EQ(election.results.back()->code, std::nullopt);
   EXPECT_EQ(election.view().proclaimed, "c");
+}
+
+TEST(ElectionModel, AllClosed_NothingIsLeft) {
+  ElectionWorld election;
+  election.proclaimed_by_leader("a");
+  EXPECT_EQ(election.world().client(ElectionWorld::kObserver).server_watches(), 2U);
+  election.proclaim(election.leadership(0), "b");  // in flight during close()
+  for (const auto& candidate : election.candidates) candidate->close();
+  election.observer->stop();
+  election.world().run_for(2s);
+  EXPECT_EQ(election.results.back()->outcomes, 1);
+  EXPECT_EQ(election.lock.violation_at_rest(), "");
+  EXPECT_EQ(election.ensemble().find(ElectionWorld::proclaimed_node(election.leadership(0))),
+            nullptr);
+  EXPECT_EQ(election.world().client(0).requests(Kind::remove), 0U)
+      << "it goes with the leader's node";
 }
 
 TEST(ElectionModel, Resign_DeletesZnodesInOneTransaction) {

@@ -111,6 +111,13 @@ TEST(ErrorTexts, ClosedClient_IsExact) {
             "read the queue of /a: the client was closed [closed]");
 }
 
+TEST(ErrorTexts, UnlockedMutex_IsExact) {
+  Client client(nowhere());
+  Mutex mutex(client, "/a");
+  EXPECT_EQ(text_of([&] { return mutex.unlock(), 0; }),
+            "unlock /a: this object does not hold the lock by lock() [not_owner]");
+}
+
 // ---- with simulated servers ---------------------------------------------------------------------
 
 class ErrorTextsOnSimulation;
@@ -261,7 +268,7 @@ const std::vector<Row>& rows() {
 INSTANTIATE_TEST_SUITE_P(Rows, ErrorTextsOnSimulation, ::testing::ValuesIn(rows()),
                          [](const auto& row) { return row.param.name; });
 
-// ---- unlock() without a count ---------------------------------------------------------------------
+// ---- unlock() without a count -------------------------------------------------------------------
 
 class NotOwnerTexts : public PathLockTest {
  protected:
@@ -280,7 +287,6 @@ TEST_F(NotOwnerTexts, ReadLock_IsNamed) {
   EXPECT_EQ(text_for(reader),
             "unlock /locks/a: this thread holds a read lock, not a write lock; call "
             "unlock_shared() [not_owner]");
-  release(reader);
 }
 
 TEST_F(NotOwnerTexts, Permits_AreNamedOnlyWhileHeld) {
@@ -292,8 +298,6 @@ TEST_F(NotOwnerTexts, Permits_AreNamedOnlyWhileHeld) {
   EXPECT_TRUE(text_for(waiter).starts_with(
       "unlock /locks/a: this thread does not hold the lock; the owner "))
       << text_for(waiter);
-  release(holder);
-  release(waiter);
 }
 
 }  // namespace

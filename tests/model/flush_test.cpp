@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // When flush() returns true, the ensemble has confirmed every withdrawal begun before the call. If
-// the ACL does not permit a delete, flush() returns false.
+// the ACL does not permit a delete, flush() returns false. Also tasks that a caller waits for,
+// after their client was closed, too.
+#include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/model/path_lock_fixture.h"
-#include "tests/model/test_candidate.h"
-#include "zklock/core/lock_delay.h"
+#include "zklock/engine/callback/post_or_run.h"
 
 namespace zklock::model {
 namespace {
@@ -56,21 +61,6 @@ TEST_F(FlushTest, WithdrawnBeforeReply_WaitsForDelete) {
   }
 }
 
-TEST_F(FlushTest, LostReplyToCreate_WaitsForDeleteAfterRecovery) {
-  granted(1);
-  lock_.world().lose_reply(0, Kind::create_contender);
-  const std::size_t call = lock_.acquire(0);
-  run();
-  lock_.cancel(call);
-  EXPECT_FALSE(flushed());
-  run();
-  const auto last = newest();
-  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::passed(), last));
-  lock_.world().reconnect(0);
-  while (!lock_.core(0).wait_for_work(Deadline::passed(), last)) ASSERT_TRUE(step());
-  EXPECT_EQ(nodes_of_client(), 0U);
-}
-
 TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
   lock_.world().disconnect(0);
   const std::size_t call = lock_.acquire(0, LockWorld::shared_permits(1, 2));
@@ -80,6 +70,18 @@ TEST_F(FlushTest, CancelledWhileDisconnected_NoRequestRemains) {
   run();
   EXPECT_EQ(client(0).unanswered(), 0U);
   lock_.world().reconnect(0);
+}
+
+// A hold reports its end by the clock. The timer that acts on the end can run later.
+TEST_F(FlushTest, EndOfMaxHoldBeforeItsTimer_WaitsForDelete) {
+  granted(0, {.limit = {.longest = 1s}});
+  lock_.world().clock().hold(1);
+  run_for(1s);
+  EXPECT_FALSE(flushed());
+  lock_.world().clock().release(1);
+  run();
+  EXPECT_EQ(nodes_of_client(), 0U);
+  EXPECT_TRUE(flushed());
 }
 
 TEST(BackgroundWork, WorkBegunAfterClose_EndsAtOnce) {
@@ -119,6 +121,18 @@ class RefusedDelete : public FlushTest {
   }
 };
 
+TEST_F(RefusedDelete, Flush_ReturnsFalseWithoutWaiting) {
+  refused_release();
+  const auto last = newest();
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), last))
+      << "it blocks for ever if this fails";
+  EXPECT_FALSE(flushed());
+  run();
+  EXPECT_FALSE(lock_.core(0).wait_for_work(Deadline::never(), last))
+      << "tried again, and refused again";
+  expect_rest_when_permitted();
+}
+
 TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
   refused_release();
   client(0).cut_off();
@@ -132,13 +146,7 @@ TEST_F(RefusedDelete, AcquireDuringRetry_Fails) {
 
 TEST_F(RefusedDelete, OtherPath_IsNotAffected) {
   refused_release();
-  bool is_granted = false;
-  acquire_path(lock_.path_lock(0, "/locks/b"), [&](const auto& outcome) {
-    is_granted = outcome.contender != nullptr;
-    if (is_granted) outcome.contender->release(core::CountKind::hold);
-  });
-  run();
-  EXPECT_TRUE(is_granted);
+  cycle_other(lock_.path_lock(0, "/locks/b"));
   expect_rest_when_permitted();
 }
 
@@ -195,6 +203,78 @@ TEST_F(RefusedDelete, RefusalOfRetryAfterEndOfSession_EndsIt) {
   run_for(1s);
   permit_delete(true);
   granted(0);
+}
+
+/// The dispatcher of a closed client.
+class RefusingDispatcher final : public client::Dispatcher {
+ public:
+  bool post(std::function<void()>) override { return false; }
+};
+
+class PostOrRun : public PathLockTest {
+ protected:
+  void send(client::Dispatcher& dispatcher) {
+    detail::post_or_run(core_.shared_from_this(), dispatcher, [this, owned = owned_] {
+      ++runs_;
+      runs_within_ = detail::runs_in_post_or_run();
+    });
+  }
+
+  detail::ClientCore& core_ = lock_.core(0);
+  int runs_ = 0;
+  bool runs_within_ = false;
+  const std::shared_ptr<int> owned_ = std::make_shared<int>();
+};
+
+TEST_F(PostOrRun, Accepted_RunsOnceOnDispatcherAndIsDestroyed) {
+  send(core_.loss_dispatcher());
+  EXPECT_EQ(runs_, 0) << "not by the sender";
+  run();
+  EXPECT_EQ(runs_, 1);
+  EXPECT_FALSE(runs_within_);
+  EXPECT_EQ(owned_.use_count(), 1);
+}
+
+// close() does not wait for tasks on a thread that runs one.
+TEST_F(PostOrRun, Refused_RunsAtOnce) {
+  RefusingDispatcher refusing;
+  send(refusing);
+  EXPECT_EQ(runs_, 1);
+  EXPECT_TRUE(runs_within_);
+  EXPECT_FALSE(detail::runs_in_post_or_run());
+  EXPECT_EQ(owned_.use_count(), 1);
+}
+
+/// Stores one task, as the queue of a user's executor does.
+class StoringDispatcher final : public client::Dispatcher {
+ public:
+  bool post(std::function<void()> task) override {
+    stored = std::move(task);
+    return true;
+  }
+  std::function<void()> stored;
+};
+
+TEST_F(PostOrRun, AcceptedBeforeFork_DoesNotRunInTheChild) {
+  StoringDispatcher executor;
+  send(executor);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    executor.stored();
+    ::_exit(runs_);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  executor.stored();
+  EXPECT_EQ(runs_, 1);
+}
+
+TEST_F(PostOrRun, RefusedTaskThrows_IsCaught) {
+  RefusingDispatcher refusing;
+  EXPECT_NO_THROW(detail::post_or_run(core_.shared_from_this(), refusing,
+                                      [] { throw std::runtime_error("by the user"); }));
+  EXPECT_FALSE(detail::runs_in_post_or_run());
 }
 
 }  // namespace

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hold markers of long holds: their requests, the other contenders, the release, and their time.
+// The hold markers of long holds: their requests, other contenders, the release, and their time.
 #include "zklock/core/hold_marker.h"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "tests/model/cohort_fixture.h"
 #include "tests/model/path_lock_fixture.h"
-#include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 namespace {
@@ -104,8 +102,6 @@ TEST_F(HoldMarkerTest, MarkerDeletedByHand_OtherClientIsServed) {
   }
   EXPECT_TRUE(is_granted(outside));
   EXPECT_EQ(released, 4U) << "a batch";
-  release(outside);
-  release_as_granted(rest);
 }
 
 class HoldMarkerTime : public HoldMarkerTest {
@@ -113,8 +109,7 @@ class HoldMarkerTime : public HoldMarkerTest {
   /// Reconnects, which grants the lock. Expects that time in the marker.
   void expect_marked_with_time_of_grant(std::size_t call) {
     ASSERT_EQ(ensemble().create("/time"), Status::ok);
-    lock_.world().reconnect(0);
-    run();
+    reconnect(0);
     ASSERT_TRUE(is_granted(call));
     run_for(kLongHold);
     EXPECT_EQ(marker().since_ms, created_ms("/time"));
@@ -122,8 +117,7 @@ class HoldMarkerTime : public HoldMarkerTest {
 };
 
 TEST_F(HoldMarkerTime, ConnectionLater_TimeIsOfTheGrant) {
-  lock_.world().disconnect(0);
-  run();
+  disconnect(0);
   const auto call = lock_.acquire(0);
   run_for(2s);
   expect_marked_with_time_of_grant(call);

@@ -83,6 +83,27 @@ TEST_F(IdleLock, OneOfTwoObjectsDestroyed_IsRetained) {
   expect_same_node(first, second);  // at once
 }
 
+TEST_F(IdleLock, ContenderWaitsAtSecondRelease_IsReleased) {
+  idle();
+  const auto again = granted(0, kept());
+  const auto outside = waiting(1);
+  release(again);
+  EXPECT_TRUE(is_granted(outside));
+}
+
+// A batch has been granted, and its query for other contenders is answered when no call waits.
+TEST_F(IdleLock, NoWaiterAtReply_IsRetained) {
+  const auto first = granted(0, kept(2));
+  const auto second = lock_.acquire(0, kept(2));
+  const auto third = lock_.acquire(0, kept(2));
+  lock_.release(first);
+  lock_.release(second);
+  lock_.cancel(third);
+  run();
+  const auto later = lock_.acquire(0, kept(2));
+  expect_same_node(second, later);
+}
+
 TEST_F(IdleLock, WaiterForReply_IsNotOvertaken) {
   const auto first = granted(0, kept());
   const auto outside = waiting(1);
@@ -102,6 +123,13 @@ TEST_F(IdleLock, IdleTime_CountsFromLastRelease) {
   run_for(kKept - 1s);
   EXPECT_EQ(lock_.nodes().size(), 1U);
   run_for(1s + 300ms);  // and a tick
+  expect_released();
+}
+
+TEST_F(IdleLock, HoldOutlivesObjects_IsNotRetained) {
+  const auto call = granted(0, kept());
+  lock_.end_use(0);
+  release(call);
   expect_released();
 }
 
@@ -257,14 +285,12 @@ TEST_F(IdleLock, ReleaseRequested_IsReleased) {
 
 TEST_F(IdleLock, DisconnectedWithinLease_IsRetained) {
   const auto first = idle();
-  lock_.world().disconnect(0);
-  run();
+  disconnect(0);
   const auto again = lock_.acquire(0, kept());
   expect_same_node(first, again);
   EXPECT_EQ(call(again).hold.state(), HoldState::suspended);
   lock_.release(again);
-  lock_.world().reconnect(0);
-  run();
+  reconnect(0);
   EXPECT_EQ(lock_.nodes().size(), 1U);
 }
 

@@ -234,7 +234,6 @@ class Explorer {
 
   void explore() { descend({}, faults_); }
   std::uint64_t runs() const { return runs_; }
-  std::uint64_t ends() const { return ends_; }
   const std::string& failure() const { return failure_; }
 
  private:
@@ -247,7 +246,6 @@ class Explorer {
     if (!seen_.insert(run.picture() + std::to_string(faults_left)).second) return;
     const auto choices = run.choices(faults_left > 0);
     if (choices.empty()) {
-      ++ends_;
       report(run.finish(), path);
       return;
     }
@@ -274,7 +272,6 @@ class Explorer {
   const Scenario scenario_;
   std::set<std::string> seen_;
   std::uint64_t runs_ = 0;
-  std::uint64_t ends_ = 0;
   std::string failure_;
 };
 

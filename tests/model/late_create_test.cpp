@@ -2,7 +2,6 @@
 // A contender has abandoned a create as never executed, and the ensemble executes it later. Its
 // znode belongs to a live session, but to no contender.
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -20,16 +19,12 @@ class LateCreate : public PathLockTest {
     PathLockTest::SetUp();
     lock_.use(0);
   }
-  void reconnect() {
-    lock_.world().reconnect(0);
-    run();
-  }
   /// Returns a grant whose first create was lost on its way to the server.
   std::size_t granted_by_second_attempt(Request request = {}) {
     lock_.world().lose_request(0, Kind::create_contender);
     const auto call = lock_.acquire(0, request);
     lock_.world().run_all();
-    reconnect();
+    reconnect(0);
     EXPECT_TRUE(is_granted(call));
     const auto data = core::ZnodeData::parse(ensemble().find(lock_.call(call).node)->data);
     EXPECT_TRUE(data && data->attempt.ends_with(".2"));
@@ -106,7 +101,7 @@ TEST_F(LateCreate, NoContenderOfClient_IsDeleted) {
       lock_.world().lose_reply(0, *kind);
       for (int t = 0; t < 100 && client(0).lost_replies(*kind) == lost_before; ++t) run_for(100ms);
       ASSERT_GT(client(0).lost_replies(*kind), lost_before);
-      reconnect();
+      reconnect(0);
     }
     run_for(timeout());
     EXPECT_EQ(ensemble().find(late), nullptr);

@@ -389,10 +389,11 @@ std::string LockWorld::violation_at_rest() {
 
 std::shared_ptr<detail::PendingAcquire> acquire_path(
     const std::shared_ptr<detail::PathLock>& path_lock,
-    std::function<void(const detail::AcquireOutcome&)> done) {
+    std::function<void(const detail::AcquireOutcome&)> done, core::CohortPolicy policy) {
   return detail::PendingAcquire::start(path_lock,
                                        {.owner = Owner::unique(),
                                         .time_limit = detail::TimeLimit::endless(),
+                                        .cohort_policy = policy,
                                         .done = std::move(done)},
                                        {});
 }

@@ -160,6 +160,6 @@ class LockWorld {
 /// Starts an acquire of an owner of its own, with no deadline.
 std::shared_ptr<detail::PendingAcquire> acquire_path(
     const std::shared_ptr<detail::PathLock>& path_lock,
-    std::function<void(const detail::AcquireOutcome&)> done);
+    std::function<void(const detail::AcquireOutcome&)> done, core::CohortPolicy policy = {});
 
 }  // namespace zklock::model

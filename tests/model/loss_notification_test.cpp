@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/model/election_fixture.h"
 #include "tests/model/path_lock_fixture.h"
-#include "tests/model/test_candidate.h"
 #include "tests/support/lock_event_words.h"
 #include "zklock/core/child_nodes.h"
 #include "zklock/recipes/composite/composite_grant.h"
@@ -116,6 +116,7 @@ TEST_F(LossReasonTest, MaximumHoldTimeQueriedFirst_Stays) {
   lock_.world().pause(0);
   lock_.world().run_for(3s + 1ns);
   EXPECT_EQ(reason(call), LossReason::max_hold);
+  EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
   lock_.world().run_for(1h);
   lock_.world().resume(0);
   lock_.world().run_for(1s);
@@ -125,32 +126,25 @@ TEST_F(LossReasonTest, MaximumHoldTimeQueriedFirst_Stays) {
 }
 
 TEST_F(LossReasonTest, Leadership_HasTheReasonAfterItsEnd) {
-  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
-  candidate->contend();
-  run();
-  const Leadership leadership = candidate->leadership_state()->leadership();
-  EXPECT_EQ(leadership.loss_reason(), std::nullopt);
-  EXPECT_EQ(client(0).requests(OperationKind::get_and_watch), 1U) << "its znode, at the grant";
-  ASSERT_EQ(ensemble().remove(leadership.node()), Status::ok);
-  run();
-  EXPECT_TRUE(leadership.end_token().stop_requested());
-  EXPECT_EQ(leadership.loss_reason(), LossReason::node_deleted);
-  candidate->close();
-  run();
-  EXPECT_EQ(leadership.loss_reason(), LossReason::node_deleted);
-}
-
-TEST_F(LossReasonTest, WithdrawnLeadership_HasNone) {
-  const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
-  candidate->contend();
-  run();
-  const Leadership leadership = candidate->leadership_state()->leadership();
-  candidate->withdraw();
-  run();
-  EXPECT_EQ(leadership.state(), HoldState::lost);
-  EXPECT_EQ(leadership.loss_reason(), std::nullopt);
-  candidate->close();
-  run();
+  for (const bool is_lost : {true, false}) {
+    const auto candidate = std::make_shared<TestCandidate>(lock_.core(0));
+    candidate->contend();
+    run();
+    const Leadership leadership = candidate->leadership_state()->leadership();
+    EXPECT_EQ(leadership.loss_reason(), std::nullopt);
+    const std::weak_ptr<detail::Contender> leader = candidate->leadership_state()->leader("");
+    is_lost ? void(ensemble().remove(leadership.node())) : candidate->withdraw();
+    run();
+    EXPECT_EQ(leadership.state(), HoldState::lost);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_EQ(leadership.loss_reason().has_value(), is_lost);
+      EXPECT_EQ(leadership.loss_reason().value_or(LossReason::node_deleted),
+                LossReason::node_deleted);
+      candidate->close();
+      run();
+    }
+    EXPECT_TRUE(leader.expired()) << "a Leadership keeps no contender";
+  }
 }
 
 class LossNotificationTest : public PathLockTest {
@@ -224,10 +218,15 @@ class LongLossLimitTest : public LossNotificationTest {
   core::ElectionFsm::Attempt attempt_{};
 };
 
+// Meanwhile the path may have been recreated, and another contender may have the name. So the
+// client reads the znode first.
 TEST_F(LongLossLimitTest, FunctionReturns_DeleteWaitsForIt) {
   lock_.world().run_for(4s);
   EXPECT_EQ(handed_over(), 0U);
+  reset_counts();
   returns();
+  EXPECT_EQ(client(0).requests(Kind::get), 1U);
+  EXPECT_EQ(client(0).requests(Kind::remove), 1U);
   EXPECT_EQ(handed_over(), 1U);
 }
 
@@ -237,16 +236,6 @@ TEST_F(LongLossLimitTest, FunctionNeverReturns_DeletedAtLimit) {
   lock_.world().run_for(200ms);
   EXPECT_EQ(handed_over(), 1U);
   returns();
-}
-
-// Meanwhile the path may have been recreated, and another contender may have the name.
-TEST_F(LongLossLimitTest, LateDelete_ReadsTheZnodeFirst) {
-  lock_.world().run_for(4s);
-  reset_counts();
-  returns();
-  EXPECT_EQ(client(0).requests(OperationKind::get), 1U);
-  EXPECT_EQ(client(0).requests(OperationKind::announce_and_delete), 0U);
-  EXPECT_EQ(client(0).requests(OperationKind::remove), 1U);
 }
 
 TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
@@ -325,6 +314,18 @@ TEST_F(LeadershipStateTest, BlockingCallback_DelaysHandoffByOneSecond) {
   run_without_tasks_of(0, start + 9s);
   EXPECT_TRUE(lock_.call(second).granted());
   EXPECT_EQ(lock_.violation(), "");
+}
+
+TEST_F(LeadershipStateTest, RenewedWithFirstLimit_LimitIsReported) {
+  const auto call = granted(0, {.listener = listener()});
+  run_for(7s);
+  EXPECT_TRUE(lock_.call(call).hold.renew(2s));
+  run_for(2s - 1ns);
+  EXPECT_EQ(state(call), HoldState::held);
+  EXPECT_EQ(events_.back().kind, LockEvent::Kind::expiring);
+  run_for(1ns);
+  EXPECT_EQ(events_.back().kind, LockEvent::Kind::expired);
+  EXPECT_EQ(lock_.losses_notified(call), 1U);
 }
 
 TEST_F(LeadershipStateTest, LimitOfCancelledCall_DoesNotCount) {

@@ -7,12 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
-#include "tests/model/test_candidate.h"
 #include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_delay.h"
 #include "zklock/core/znode_name.h"
 #include "zklock/engine/contender.h"
-#include "zklock/engine/pending_acquire.h"
 
 namespace zklock::model {
 namespace {
@@ -34,8 +32,7 @@ TEST_F(OwnNodeWithoutAnnouncement, StaleReadAfterReconnect_OtherZnodeIsSpared) {
     Hold hold = old->make_hold(core::CountKind::hold);
     const auto nodes = lock_.nodes();
     client(0).lag();
-    lock_.world().disconnect(0);
-    run();
+    disconnect(0);
     const auto other = granted_in_later_path(1);
     ASSERT_EQ(lock_.nodes(), nodes);
     old->watch_node();
@@ -108,8 +105,6 @@ TEST_F(PathLockParent, ZnodeReplacedBeforeCheck_IsNotGranted) {
   lock_.world().run_for(500ms);
   EXPECT_FALSE(lock_.call(waits).granted());
   for (const std::string& stranger : strangers) remove(stranger);
-  run();
-  EXPECT_TRUE(lock_.call(waits).granted());
 }
 
 class UnreadableZnode : public SameNameTest, public ::testing::WithParamInterface<ExistsRule> {
@@ -134,8 +129,6 @@ INSTANTIATE_TEST_SUITE_P(BothRules, UnreadableZnode,
                            return each.param == ExistsRule::needs_nothing ? "Open" : "NeedsRead";
                          });
 
-// ---- the predecessor ---------------------------------------------------------------------------
-
 // The rule changes when the servers are upgraded or downgraded one by one.
 TEST_P(UnreadableZnode, WaiterReconnected_IsGrantedAfterTheDelete) {
   for (const bool rule_changes : {false, true}) {
@@ -143,8 +136,7 @@ TEST_P(UnreadableZnode, WaiterReconnected_IsGrantedAfterTheDelete) {
       SCOPED_TRACE(std::to_string(rule_changes) + ", " + std::to_string(deleted_meanwhile));
       const auto first = granted(0);
       const auto second = waiting(1);
-      lock_.world().disconnect(1);
-      run();
+      disconnect(1);
       if (rule_changes) set_other_rule();
       if (deleted_meanwhile) {
         release(first);
@@ -162,8 +154,6 @@ TEST_P(UnreadableZnode, WaiterReconnected_IsGrantedAfterTheDelete) {
     }
   }
 }
-
-// ---- its own znode -----------------------------------------------------------------------------
 
 TEST_P(UnreadableZnode, OfHolder_IsLostWhenItIsDeleted) {
   const auto held = granted(0);
@@ -211,8 +201,6 @@ TEST_P(UnreadableZnode, OfDowngradedReaderAndReplyLost_HoldIsKept) {
   run_for(1s);
   EXPECT_TRUE(is_granted(next));
 }
-
-// ---- the release request -----------------------------------------------------------------------
 
 // The reply to its delete is lost, and another client creates the next one.
 TEST_P(UnreadableZnode, OfNextReleaseRequest_IsNotDeleted) {

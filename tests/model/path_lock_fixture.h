@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,24 @@ class PathLockTest : public ::testing::Test {
     run();
     EXPECT_TRUE(lock_.call(call).granted());
     return call;
+  }
+  /// Acquires and releases the lock. Returns the number of requests until the grant.
+  std::size_t requests_of_a_grant(std::size_t c = 0) {
+    reset_counts();
+    const auto call = granted(c);
+    const std::size_t requests = client(c).requests();
+    release(call);
+    return requests;
+  }
+  /// Acquires and releases the lock of another path.
+  void cycle_other(const std::shared_ptr<detail::PathLock>& other) {
+    bool is_granted = false;
+    acquire_path(other, [&](const auto& outcome) {
+      is_granted = outcome.contender != nullptr;
+      if (is_granted) outcome.contender->release(core::CountKind::hold);
+    });
+    run();
+    EXPECT_TRUE(is_granted);
   }
   std::size_t waiting(std::size_t client, Request request = {}) {
     const std::size_t call = lock_.acquire(client, request);
@@ -139,13 +158,6 @@ class PathLockTest : public ::testing::Test {
     release_all();
     expect_rest();
   }
-  /// Connects the first client again. Expects that the call is granted, and leaves nothing behind.
-  void expect_grant_after_reconnect(std::size_t call) {
-    lock_.world().reconnect(0);
-    run_for(client(0).options().session_timeout);
-    ASSERT_TRUE(is_granted(call));
-    finish();
-  }
   /// Expects that the call ended with neither a hold nor an error: its deadline passed, or it was
   /// cancelled.
   void expect_ended_with_nothing(std::size_t call) {
@@ -153,6 +165,15 @@ class PathLockTest : public ::testing::Test {
     EXPECT_FALSE(lock_.call(call).granted());
     EXPECT_FALSE(lock_.call(call).error);
   }
+  void disconnect(std::size_t c) {
+    lock_.world().disconnect(c);
+    run();
+  }
+  void reconnect(std::size_t c) {
+    lock_.world().reconnect(c);
+    run();
+  }
+  std::string node_of(std::size_t c) { return lock_.path_lock(c)->nodes().at(0); }
   Errc error(std::size_t call) {
     const auto& e = lock_.call(call).error;
     return e ? e->errc() : Errc{};
@@ -202,10 +223,6 @@ class SameNameTest : public PathLockTest {
     const auto call = lock_.acquire(c, request);
     run_only(c, [&] { return is_granted(call); });
     return call;
-  }
-  void reconnect(std::size_t c) {
-    lock_.world().reconnect(c);
-    run();
   }
   /// The sequence numbers restart at 0.
   void SetUp() override {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path lock on the simulated ensemble: the end of its client, deadlines, readers, writers and
-// permits.
+// The path lock on the simulated ensemble: the end of its client, deadlines, readers, writers,
+// permits, and the gate of priorities.
 #include "zklock/engine/path_lock.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <future>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/path_lock_fixture.h"
+#include "zklock/core/znode_data.h"
 #include "zklock/engine/contender.h"
 #include "zklock/engine/pending_acquire.h"
 
@@ -102,8 +102,6 @@ TEST_F(ReentrantLock, Lost_IsNotNested) {
   EXPECT_FALSE(path_lock->lock_nested());
 }
 
-// ---- lost replies, and a client that closes ------------------------------------------------------
-
 /// Closes the client, and destroys the last lock object on the path of the world before that path
 /// is closed. Returns whether this order was achieved.
 bool destroyed_while_closing(LockWorld& lock) {
@@ -143,15 +141,13 @@ TEST_F(PathLockTest, SharedNodeOfClosingClient_IsForgotten) {
   EXPECT_EQ(error(behind), Errc::closed);
 }
 
-// ---- deadlines -----------------------------------------------------------------------------------
-
-// Calls of one owner, and contenders of one cohort, share a znode. A deadline outlasts the connection timeout.
-TEST_F(PathLockTest, Calls_EndAtTheirOwnDeadlines) {
+// Calls of one owner share a znode, as do the contenders of a cohort. A deadline outlasts the
+// connection timeout.
+TEST_F(PathLockTest, CallsOfOneZnode_EndAtTheirOwnDeadlines) {
   for (const bool one_owner : {true, false}) {
     for (const int batch : {1, 8}) {
       SCOPED_TRACE(std::to_string(one_owner) + ", " + std::to_string(batch));
-      lock_.world().disconnect(0);
-      run();
+      disconnect(0);
       const Owner owner = Owner::unique();
       const auto request = [&](std::optional<Duration> timeout = std::nullopt) {
         return Request{.owner = one_owner ? owner : Owner::unique(),
@@ -161,11 +157,18 @@ TEST_F(PathLockTest, Calls_EndAtTheirOwnDeadlines) {
       const auto first = lock_.acquire(0, request());
       const auto with_deadline = lock_.acquire(0, request(2min));
       const auto last = lock_.acquire(0, request());
+      const auto in_vain = lock_.acquire(0, request(1min));
       run_for(client(0).options().connection_timeout + 1s);
       EXPECT_EQ(error(first), Errc::not_connected);
       EXPECT_EQ(error(last), Errc::not_connected);
+      EXPECT_EQ(lock_.call(in_vain).outcomes, 0);
+      run_for(50s);
+      EXPECT_EQ(error(in_vain), Errc::not_connected) << "at its deadline";
       EXPECT_EQ(lock_.call(with_deadline).outcomes, 0);
-      expect_grant_after_reconnect(with_deadline);
+      lock_.world().reconnect(0);
+      run_for(client(0).options().session_timeout);
+      ASSERT_TRUE(is_granted(with_deadline));
+      finish();
     }
   }
 }
@@ -236,8 +239,6 @@ TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
   EXPECT_EQ(lock_.call(writes).outcomes + lock_.call(reads).outcomes, 0);
 }
 
-// ---- permits -------------------------------------------------------------------------------------
-
 using PathLockSemaphoreTest = PathLockSharedTest;
 
 // Other contenders may hold permits, too. So the permits of an owner are no mutex, no read lock and
@@ -276,6 +277,103 @@ TEST_F(PathLockSemaphoreTest, UnlockOfLock_ReleasesNoPermits) {
   EXPECT_TRUE(path_lock->unlock(owner, core::CountKind::lock, Access::permits));
   run();
   EXPECT_EQ(lock_.call(call).hold.state(), HoldState::lost);
+}
+
+// Contenders that wait at a gate before they enqueue. At every moment each of them is visible
+// exactly once.
+class Gate : public PathLockTest {
+ protected:
+  static Request within(Duration timeout, Request request) {
+    request.timeout = timeout;
+    return request;
+  }
+  std::size_t contenders() { return core::contenders(lock_.nodes()).size(); }
+  bool is_at_gate(std::size_t client) { return node_of(client).starts_with("weight-"); }
+  /// Runs until the client is about to pass the gate, because no contender is ahead of it.
+  void run_until_it_passes(std::size_t c) {
+    run_only(c, [&] { return client(c).requests(Kind::transaction) > 0; });
+  }
+};
+
+TEST_F(Gate, ContenderPasses_IsCountedOnceThroughout) {
+  const auto holder = granted(0, LockWorld::at_gate(1));
+  const auto next = waiting(1, LockWorld::at_gate(9));
+  waiting(2, LockWorld::at_gate(3));
+  ASSERT_EQ(contenders(), 3U);
+  release_node(holder);
+  while (contenders() == 3) ASSERT_TRUE(step());
+  do {
+    ASSERT_EQ(contenders(), 2U);
+    ASSERT_EQ(lock_.violation(), "");
+  } while (step());
+  EXPECT_TRUE(is_granted(next));
+  EXPECT_TRUE(is_at_gate(2));
+}
+
+TEST_F(Gate, ContenderPasses_RetainsEnqueueTime) {
+  const auto holder = granted(0, LockWorld::at_gate(5));
+  const auto next = waiting(1, LockWorld::at_gate(5));
+  const auto came = ensemble().find(child(node_of(1)))->created_ms;
+  run_for(3s);
+  release(holder);
+  ASSERT_TRUE(is_granted(next));
+  const Node* const node = ensemble().find(lock_.call(next).node);
+  EXPECT_EQ(core::ZnodeData::parse(node->data)->since_ms, came);
+  EXPECT_GT(node->created_ms, came);
+}
+
+// PriorityOptions::ageing counts in these sequence numbers.
+TEST_F(Gate, ZnodesOfContender_AreTwoAndThreeWithLockDelay) {
+  const auto next_number = [this] {
+    const std::string name = *ensemble().create_sequential(LockWorld::kPath, "other-");
+    ensemble().remove(child(name));
+    return name.substr(6);
+  };
+  for (const std::chrono::milliseconds delay : {0ms, 2'000ms}) {
+    const int before = std::stoi(next_number());
+    Request request = LockWorld::at_gate(5);
+    request.lock_delay = delay;
+    const auto call = granted(0, request);
+    const int lock_nodes = std::stoi(next_number()) - before - 1;
+    EXPECT_EQ(lock_nodes, delay == 0ms ? 2 : 3);
+    release(call);
+  }
+}
+
+// A single attempt passes the gate, but another contender is ahead of it. A call that joined it and
+// can wait then waits at the gate. It is behind the heavier contenders, by the weight of its own
+// call.
+TEST_F(Gate, CallThatJoinedSingleAttempt_WaitsAtGate) {
+  for (const std::int32_t weight : {2, 9}) {
+    const Owner owner = Owner::unique();
+    const auto once = lock_.acquire(0, within(Duration::zero(), LockWorld::at_gate(5, owner)));
+    reset_counts();
+    run_until_it_passes(0);
+    const auto holder = lock_.acquire(1);
+    run_only(1, [&] { return is_granted(holder); });
+    const auto patient = lock_.acquire(0, LockWorld::at_gate(weight, owner));
+    run();
+    EXPECT_EQ(lock_.call(once).outcomes, 1);
+    EXPECT_FALSE(is_granted(once));
+    EXPECT_EQ(lock_.call(patient).outcomes, 0);
+    EXPECT_TRUE(is_at_gate(0));
+    const auto other = waiting(2, LockWorld::at_gate(7));
+    release(holder);
+    const bool heavier = weight > 7;
+    EXPECT_EQ(is_granted(patient), heavier);
+    EXPECT_EQ(is_granted(other), !heavier);
+    finish();
+  }
+}
+
+TEST_F(Gate, CallWithoutGateAfterAttempt_DoesNotWaitAtGate) {
+  const Owner owner = Owner::unique();
+  granted(1);
+  const auto once = lock_.acquire(0, within(Duration::zero(), LockWorld::at_gate(5, owner)));
+  lock_.acquire(0, {.owner = owner});
+  run();
+  EXPECT_EQ(lock_.call(once).outcomes, 1);
+  EXPECT_TRUE(node_of(0).starts_with("lock-"));
 }
 
 }  // namespace

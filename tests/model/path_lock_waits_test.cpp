@@ -48,6 +48,11 @@ TEST_F(PathLockWaits, Mutex_HolderBlocksEachWaiter) {
   lock_.cancel(third);
   run();
   EXPECT_EQ(blocked(third).contender, nullptr);
+  const std::size_t fourth = waiting(0);
+  lock_.world().expire(0);
+  run();
+  EXPECT_TRUE(blockers(fourth).empty()) << "the hold is lost";
+  lock_.connect_all();
 }
 
 TEST_F(PathLockWaits, CallCancelled_ContenderIsOver) {

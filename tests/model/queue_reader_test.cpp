@@ -4,10 +4,7 @@
 
 #include <chrono>
 #include <deque>
-#include <functional>
-#include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,30 +21,6 @@ namespace zklock::detail {
 namespace {
 
 using core::Status;
-
-// The scheduler of a closed client: it runs no timer until the test calls run_all().
-class NoTimers final : public client::Scheduler {
- public:
-  core::Instant now() const noexcept override { return LeaseClock::now(); }
-  client::TimerId at(core::Instant, std::function<void()> task) override {
-    const std::lock_guard guard(mutex_);
-    tasks_.push_back(std::move(task));
-    return client::TimerId{tasks_.size()};
-  }
-  void cancel(client::TimerId) noexcept override {}
-  void run_all() {
-    std::vector<std::function<void()>> tasks;
-    {
-      const std::lock_guard guard(mutex_);
-      tasks.swap(tasks_);
-    }
-    for (const auto& task : tasks) task();
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::function<void()>> tasks_;  // guarded by mutex_
-};
 
 client::Reply answer(Status status, std::vector<std::string> children = {}) {
   client::Reply reply;
@@ -79,40 +52,24 @@ class QueueReader : public ::testing::Test {
  protected:
   std::shared_ptr<ClientCore> client(std::deque<client::Reply> replies) {
     return ClientCore::make({.coordinator = std::make_shared<Answers>(std::move(replies)),
-                             .scheduler = timers_,
+                             .scheduler = std::make_shared<model::ManualTime>(),
                              .dispatcher = std::make_shared<model::NoThreads>(),
                              .loss_dispatcher = std::make_shared<model::NoThreads>()},
                             {.hosts = "sim", .application = "test", .host = "host"});
   }
-  // Return what a client with these replies reads.
+  // Returns what a client with these replies reads.
   std::vector<Participant> participants(std::deque<client::Reply> replies) {
     const auto core = client(std::move(replies));
     return read_participants(core->path_lock(core::LockPath("/a")), TimeLimit::endless());
   }
-  LockState first_holder(std::deque<client::Reply> replies) {
-    const auto core = client(std::move(replies));
-    const auto path_lock = core->path_lock(core::LockPath("/a"));
-    return read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
-  }
-  // Returns whether `call` ends. If it does not, runs the timers, so that the test ends.
-  template <class Call>
-  bool ends(Call call) {
-    auto ended = std::async(std::launch::async, std::move(call));
-    const bool in_time = ended.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
-    while (ended.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) {
-      timers_->run_all();
-    }
-    ended.get();  // throws what the call threw
-    return in_time;
-  }
-  const std::shared_ptr<NoTimers> timers_ = std::make_shared<NoTimers>();
 };
 
 TEST_F(QueueReader, RetryableError_RetriesWithoutClientTimer) {
   for (const Status status : {Status::unknown, Status::session_ended, Status::throttled}) {
     const auto core = client({answer(status), answer(Status::ok)});
     const auto path_lock = core->path_lock(core::LockPath("/a"));
-    EXPECT_TRUE(ends([&] { EXPECT_TRUE(read_queue(path_lock, TimeLimit::endless()).empty()); }));
+    EXPECT_TRUE(read_queue(path_lock, TimeLimit::endless()).empty())
+        << "it blocks for ever if it needs a timer of the client";
     core->close();
   }
 }
@@ -262,7 +219,9 @@ TEST_F(QueueReader, FastHandOffs_ViewHasTheNameAfterFiveLists) {
     replies.push_back(answer(Status::ok, {node, "lock-0000000009"}));
     replies.push_back(answer(Status::no_node));
   }
-  const LockState view = first_holder(std::move(replies));
+  const auto core = client(std::move(replies));
+  const auto path_lock = core->path_lock(core::LockPath("/a"));
+  const LockState view = read_view(path_lock, ViewScope::first_holder(), TimeLimit::endless()).lock;
   ASSERT_EQ(view.holders.size(), 1U);
   EXPECT_EQ(view.holders[0].node, "lock-0000000005");
   EXPECT_TRUE(view.holders[0].holds);

@@ -150,6 +150,25 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   EXPECT_TRUE(held.loss_token().stop_requested());
 }
 
+// The servers of one ensemble do not reply, but its client stays connected.
+TEST_F(QuorumModel, FrozenButConnected_IsWaitedForOnce) {
+  for (const bool reconnects : {false, true}) {
+    world().client(0).cut_off();
+    EXPECT_GE(time_to_acquire(), kTimeout);
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(lock_.core(0).keeper().is_connected());
+      EXPECT_EQ(time_to_acquire(), Duration::zero());
+      EXPECT_EQ(parts_held_, 2U);
+    }
+    if (reconnects) world().disconnect(0);
+    world().client(0).mend();
+    if (reconnects) world().reconnect(0);
+    world().run_all();
+    EXPECT_EQ(time_to_acquire(), Duration::zero());
+    EXPECT_EQ(parts_held_, 3U) << "it has answered";
+  }
+}
+
 // A call fails while the client is notified of its next session. The call marks that session as
 // silent, although no request could be sent in it yet.
 TEST_F(QuorumModel, SilentWhileConnecting_IsUsedAgain) {

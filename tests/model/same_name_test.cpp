@@ -14,23 +14,7 @@
 namespace zklock::model {
 namespace {
 
-class SameName : public SameNameTest {
- protected:
-  /// Recreates the path. Client 1 gets a znode `name` there, and waits for client 2.
-  void replace_at_gate(const std::string& name) {
-    remove_path();
-    lock_.acquire(1, LockWorld::at_gate(5));
-    run_only(1, [&] { return lock_.nodes().size() == 1; });
-    ASSERT_EQ(lock_.nodes().at(0), name);
-    lock_.acquire(2);
-    run_only(2);
-    run();
-    ASSERT_EQ(ensemble().find(child(name))->owner, client(1).session());
-    reset_counts();
-  }
-};
-
-// ---- deletes in the background -----------------------------------------------------------------
+using SameName = SameNameTest;
 
 TEST_F(SameName, RepeatedDeleteOfPermit_SparesOtherZnode) {
   const auto old = granted(0, LockWorld::permits(1, 1));
@@ -114,8 +98,7 @@ TEST_F(SameName, ReleasedAfterReconnect_SparesOtherZnode) {
   for (const bool is_readable : {true, false}) {
     for (const bool is_recreated : {true, false}) {
       const auto old = granted(0, permits);
-      lock_.world().disconnect(0);
-      run();
+      disconnect(0);
       if (is_recreated) remove_path();
       const auto next = granted(1, permits);
       lock_.world().reconnect(0);
@@ -134,31 +117,6 @@ TEST_F(SameName, ReleasedAfterReconnect_SparesOtherZnode) {
   }
 }
 
-// The server has refused the move. After the pause, the contender lists anew.
-TEST_F(SameName, MoveThrottled_SparesOtherZnodeAtGate) {
-  for (const bool is_cut_off : {false, true}) {
-    lock_.world().fail_next(0, Kind::transaction, Status::throttled);
-    lock_.acquire(0, LockWorld::at_gate(5));
-    run_only(0);
-    ASSERT_EQ(lock_.nodes().size(), 1U);
-    if (is_cut_off) {
-      lock_.world().disconnect(0);
-      run_for(1s);  // the move would be due again
-    }
-    replace_at_gate(lock_.nodes().at(0));
-    const auto token = ensemble().find(child(lock_.nodes().at(0)))->czxid;
-    if (is_cut_off) reconnect(0);
-    run_for(1s);
-    const auto* const other = ensemble().find(child(lock_.nodes().at(0)));
-    ASSERT_NE(other, nullptr);
-    EXPECT_EQ(other->czxid, token) << "it was deleted";
-    finish();
-    remove_path();
-  }
-}
-
-// ---- two contenders of one client --------------------------------------------------------------
-
 // The release arrives after the create of the new znode, and before the client learns of that.
 TEST_F(SameName, ReleaseInFlightHitsNewZnode_NextIsGranted) {
   const auto old = granted(0);
@@ -170,8 +128,6 @@ TEST_F(SameName, ReleaseInFlightHitsNewZnode_NextIsGranted) {
   EXPECT_TRUE(lock_.call(next).granted());
   waiting(1);
 }
-
-// ---- replies from a recreated path -------------------------------------------------------------
 
 // The reply to the transaction has only the name of the new znode. Its stat is read afterwards.
 TEST_F(SameName, PassedGate_DoesNotAdoptForeignZnode) {
@@ -342,6 +298,19 @@ TEST_F(DowngradeSameName, NameIsAnotherContenders_ItIsSpared) {
       EXPECT_EQ(lock_.losses_notified(reads_), 1U);
     }
   }
+}
+
+// The path is recreated during the pause after the refusal.
+TEST_F(DowngradeSameName, Throttled_OtherIsSpared) {
+  const Owner owner = Owner::unique();
+  const auto writes = granted(0, LockWorld::to_write(owner));
+  reads_ = granted(0, LockWorld::to_read(owner));
+  name_ = lock_.nodes().at(0);
+  lock_.world().fail_next(0, Kind::transaction, Status::throttled);
+  release(writes);
+  const auto other = acquired_by_other(LockWorld::to_write());
+  run_for(1s);
+  expect_spared(other);
 }
 
 // The release comes while the client looks for its znode.

@@ -26,14 +26,6 @@ class SequenceHintTest : public PathLockTest {
     cycle(client);
     reset_counts();
   }
-  /// Returns the number of requests of the next grant.
-  std::size_t requests_of_a_grant(std::size_t c) {
-    reset_counts();
-    const auto held = granted(c);
-    const std::size_t requests = client(c).requests();
-    release(held);
-    return requests;
-  }
   /// Recreates the path by hand, then creates and deletes that many children.
   void make_path_anew(int children) {
     ASSERT_EQ(ensemble().remove(LockWorld::kPath), Status::ok);
@@ -103,8 +95,7 @@ TEST_F(SequenceHintTest, PathReplacedBeforeWatch_HintIsNotUsed) {
 TEST_F(SequenceHintTest, Reconnected_QueriesAgain) {
   get_used_to_it(0);
   lock_.world().disconnect(0);
-  lock_.world().reconnect(0);
-  run();
+  reconnect(0);
   EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
@@ -149,7 +140,13 @@ TEST_F(SequenceHintTest, WatchRefused_NotTriedForOneMinute) {
   EXPECT_EQ(requests_of_a_grant(0), 1U);
 }
 
-// ---- the number of watched paths ---------------------------------------------------------------
+TEST_F(SequenceHintTest, WatchThrottled_IsTriedAgain) {
+  client(0).fail_next(Kind::get_and_watch, Status::throttled);
+  cycle(0);
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "create, count, and the watch";
+  EXPECT_EQ(requests_of_a_grant(0), 3U) << "the same";
+  EXPECT_EQ(requests_of_a_grant(0), 1U);
+}
 
 class ManyPaths : public SequenceHintTest {
  protected:
@@ -163,16 +160,6 @@ class ManyPaths : public SequenceHintTest {
   void TearDown() override {
     while (!others_.empty()) give_back_another();
     SequenceHintTest::TearDown();
-  }
-  /// Acquires and releases the lock of another path.
-  void cycle_other(const std::shared_ptr<detail::PathLock>& other) {
-    bool is_granted = false;
-    acquire_path(other, [&](const auto& outcome) {
-      is_granted = outcome.contender != nullptr;
-      if (is_granted) outcome.contender->release(core::CountKind::hold);
-    });
-    run();
-    ASSERT_TRUE(is_granted);
   }
   void watch_another(const std::string& path) {
     const auto& other = others_.emplace_back(lock_.path_lock(0, path.c_str()));

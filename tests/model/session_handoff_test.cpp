@@ -117,22 +117,16 @@ TEST_F(SessionHandoffTest, ManyImmediateReleases_GrantInLoop) {
   EXPECT_EQ(grants, kCrowd) << "each by the one before, and none of them on the stack of another";
 }
 
-// ---- without a connection ----------------------------------------------------------------------
-
 TEST_F(SessionHandoffTest, DisconnectedWithinLease_GrantsNext) {
   const auto holder = granted(0);
   const auto next = waiting(0);
-  lock_.world().disconnect(0);
-  run();
+  disconnect(0);
   expect_handed_off(holder, next);
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::suspended);
-  lock_.world().reconnect(0);
-  run();
+  reconnect(0);
   EXPECT_EQ(lock_.call(next).hold.state(), HoldState::held);
   EXPECT_EQ(lock_.nodes().size(), 1U);
 }
-
-// ---- the next waits for the delete ---------------------------------------------------------------
 
 TEST_F(SessionHandoffTest, ZnodeExposed_NextWaitsForDelete) {
   const auto holder = granted(0);
@@ -158,6 +152,14 @@ TEST_F(SessionHandoffTest, TransactionInFlight_NextWaitsForDelete) {
   commit(holder);
   expect_handed_off_by_servers(holder, next);
   EXPECT_EQ(ensemble().find("/data")->data, "1");
+}
+
+TEST_F(SessionHandoffTest, TransactionDone_NextIsGrantedAtOnce) {
+  const auto holder = granted(0);
+  const auto next = waiting(0);
+  commit(holder);
+  run();
+  expect_handed_off(holder, next);
 }
 
 // The transaction can still arrive, and would find the znode.

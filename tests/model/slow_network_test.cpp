@@ -131,9 +131,12 @@ TEST_F(SlowNetwork, OnlyHeartbeatsSlow_IsGrantedAndKept) {
   }
 }
 
-// The client was paused, and gets its turn right after that. Its first leases are short.
-TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
-  for (const bool waits : {false, true}) {
+// The client gets its turn right after the pause. The first leases of a paused client are short.
+TEST_F(SlowNetwork, PauseBeforeGrant_IsGrantedAndKept) {
+  enum class Paused { client, waiting_client, leader };
+  for (const Paused paused : {Paused::client, Paused::waiting_client, Paused::leader}) {
+    const bool waits = paused != Paused::client;
+    const bool is_leader = paused == Paused::leader;
     for (const int percent : {20, 30, 40, 45, 50, 55, 60, 70, 90}) {
       for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
         std::optional<std::size_t> holder;
@@ -144,31 +147,15 @@ TEST_F(SlowNetwork, ClientPausedBeforeGrant_IsGrantedAndKept) {
         }
         SlowLine line = slow_line(1, percent_of_timeout(1));
         line.run_for(2 * kT + phase);
-        world().pause(1);
-        if (holder) lock_.release(*holder);
+        is_leader ? world().ensemble().pause_leader() : world().pause(1);
+        if (paused == Paused::waiting_client) lock_.release(*holder);
         run_for(percent_of_timeout(percent));
-        world().resume(1);
+        is_leader ? world().ensemble().resume_leader() : world().resume(1);
+        if (is_leader) lock_.release(*holder);
         if (!waits) call = lock_.acquire(1);
         line.run_for(3 * kT);
         expect_held(*call, percent_of_timeout(percent), phase);
       }
-    }
-  }
-}
-
-TEST_F(SlowNetwork, LeaderPausedBeforeGrant_IsGrantedAndKept) {
-  for (const int percent : {20, 30, 40, 45, 50, 55, 60, 70, 90}) {
-    for (Duration phase = 0s; phase < kT / 4; phase += kT / 400) {
-      const auto holder = granted(0);
-      const auto call = waiting(1);
-      SlowLine line = slow_line(1, percent_of_timeout(1));
-      line.run_for(2 * kT + phase);
-      world().ensemble().pause_leader();
-      run_for(percent_of_timeout(percent));
-      world().ensemble().resume_leader();
-      lock_.release(holder);
-      line.run_for(3 * kT);
-      expect_held(call, percent_of_timeout(percent), phase);
     }
   }
 }

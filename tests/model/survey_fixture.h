@@ -95,19 +95,16 @@ class SurveyTest : public ::testing::Test {
     ensemble_.set_acl(path, {.everyone = AclEntry::all & ~AclEntry::read});
   }
   static SurveyOptions unlimited() { return {.requests_per_second = 0}; }
-  /// Returns all that a survey finds, in pages of `entries`.
-  SurveyPage all(const std::string& root, SurveyOptions options = unlimited(),
-                 std::size_t entries = 1'000) {
-    return rest_of(std::make_unique<Survey>(*client_, root, options), entries);
-  }
-  static SurveyPage rest_of(std::unique_ptr<Survey> survey, std::size_t entries = 1'000) {
+  /// Returns all that a survey finds.
+  SurveyPage all(const std::string& root, SurveyOptions options = unlimited()) {
+    Survey survey(*client_, root, options);
     SurveyPage sum;
-    for (int pages = 0; !survey->is_complete(); ++pages) {
+    for (int pages = 0; !survey.is_complete(); ++pages) {
       if (pages == 1'000) {
         ADD_FAILURE() << "the survey does not end";
         break;
       }
-      add(survey->next(entries), sum);
+      add(survey.next(1'000), sum);
     }
     return sum;
   }
@@ -127,12 +124,6 @@ class SurveyTest : public ::testing::Test {
     std::vector<std::string> nodes;
     for (const Participant& each : participants) nodes.push_back(each.node);
     return nodes;
-  }
-  /// Replies with this status to a request whose path ends so.
-  static std::optional<Reply> fails(const Operation& operation, const std::string& end,
-                                    Status status) {
-    if (!path_of(operation).ends_with(end)) return std::nullopt;
-    return status_only(status);
   }
   static std::string path_of(const Operation& operation) {
     if (const auto* const list = std::get_if<client::request::ListChildren>(&operation)) {

@@ -91,6 +91,15 @@ TEST_F(SurveyTest, ManyContenders_SomeAreDescribed) {
   EXPECT_TRUE(none.locks[0].state.holders.empty());
 }
 
+TEST_F(SurveyTest, FixedCount_IsThatOfTheContenders) {
+  directory("/a");
+  for (int i = 0; i < 3; ++i) contender("/a", "permits-2-of-4-");
+  const SurveyPage page = all("/a");
+  ASSERT_EQ(page.locks.size(), 1U);
+  EXPECT_EQ(page.locks[0].permits, 4);
+  EXPECT_EQ(page.locks[0].state.holders.size(), 2U);
+}
+
 TEST_F(SurveyTest, DelayOfLostHold_IsALock) {
   directory("/a");
   ASSERT_EQ(ensemble_.create("/a/" + core::DelayMarker::make(5s, {7}, {3}).name), Status::ok);
