@@ -79,32 +79,6 @@ TEST(ZkCoordinatorFaults, ServerRestarts_WatchIsRetained) {
   EXPECT_EQ(probe.journal().last(Kind::watch).tag, 1);
 }
 
-TEST(ZkCoordinatorFaults, ServerRestarts_EveryKindOfWatchIsRetained) {
-  const auto server = serving();
-  Probe probe(outlasting_a_restart(*server));
-  ASSERT_EQ(probe.call(rq::CreateParents{"/list"}).status, Status::ok);
-  ASSERT_EQ(probe.call(rq::CreateParents{"/there"}).status, Status::ok);
-  ASSERT_EQ(probe.call(probe.watch<rq::ListAndWatch>(1, "/list")).status, Status::ok);
-  ASSERT_EQ(probe.call(probe.watch<rq::ExistsAndWatch>(2, "/absent")).status, Status::no_node);
-  ASSERT_EQ(probe.call(probe.watch<rq::ExistsAndWatch>(3, "/there")).status, Status::ok);
-  server->kill();
-  ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
-  restart(*server);
-  ASSERT_EQ(probe.call(rq::Check{"/there"}).status, Status::ok);
-  EXPECT_EQ(probe.journal().count(Kind::watch), 0U);
-  probe.contend("/list");
-  ASSERT_EQ(probe.call(rq::CreateParents{"/absent"}).status, Status::ok);
-  ASSERT_EQ(probe.call(rq::Delete{"/there"}).status, Status::ok);
-  ASSERT_TRUE(probe.journal().wait(3, Kind::watch));
-  const auto events = probe.journal().of_kind(Kind::watch);
-  const std::vector expected = {rq::WatchEvent::children, rq::WatchEvent::created,
-                                rq::WatchEvent::deleted};
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(events[i].tag, static_cast<int>(i) + 1);
-    EXPECT_EQ(events[i].change, expected[i]);
-  }
-}
-
 TEST(ZkCoordinatorFaults, OneAddressOfTwoDead_Reconnects) {
   const testing::FreePorts dead(1);
   const auto server = serving();

@@ -4,15 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <limits>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "zklock/core/child_nodes.h"
 #include "zklock/core/lock_delay.h"
-#include "zklock/core/znode_data.h"
 #include "zklock/core/znode_name.h"
 
 namespace zklock::model {
@@ -23,11 +20,6 @@ namespace {
 template <class T>
 std::shared_ptr<T> borrowed(T& object) {
   return {std::shared_ptr<void>(), &object};
-}
-
-/// Returns the number of a call in the history.
-std::uint32_t number_of(std::size_t call) {
-  return static_cast<std::uint32_t>(call + 1);
 }
 
 /// Returns the access of the lock znode, which covers nested read holds of a writer.
@@ -51,34 +43,6 @@ std::vector<std::string> children_of(const Node* parent, bool are_hold_markers) 
 }
 
 }  // namespace
-
-/// Records the events of the lock znodes, and of the permit count.
-class LockWorld::NodeEvents final : public SimEnsemble::Server {
- public:
-  explicit NodeEvents(LockWorld& world) : world_(world) { world.world_.ensemble().attach(*this); }
-
-  void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
-    switch (event) {
-      case WatchEvent::created: return world_.record_contender(path, true);
-      case WatchEvent::deleted: return world_.record_contender(path, false);
-      case WatchEvent::changed: return record_change(path);
-      case WatchEvent::children: return;
-    }
-  }
-  void on_session_gone(SessionId) override {}
-
- private:
-  void record_change(const std::string& path) {
-    // Another program announces a release, so the next contender does not wait for the znode.
-    const bool is_by_hand = world_.world_.ensemble().acting() == SessionId{};
-    if (is_by_hand && world_.tokens_.contains(path)) world_.record_contender(path, false);
-    if (path != count_path()) return;
-    const auto count = core::parse_permit_count(world_.world_.ensemble().find(path)->data);
-    if (count) world_.record({.kind = Event::Kind::permits_set, .number = *count});
-  }
-
-  LockWorld& world_;
-};
 
 LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
                      std::size_t creates_at_once, std::optional<LogTarget> log)
@@ -107,7 +71,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
          .announces = announces,
          .log = lines}));
   }
-  node_events_ = std::make_unique<NodeEvents>(*this);
+  begin_history();
 }
 
 LockWorld::~LockWorld() {
@@ -232,67 +196,6 @@ void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
           .permits = call.hold.permits(),
           .token = call.token});
   check_delay(call);
-}
-
-void LockWorld::Watcher::operator()() const {
-  ++world->losses_notified_[call];
-  world->record({.kind = Event::Kind::notified, .hold = number_of(call)});
-}
-
-void LockWorld::record(Event event) {
-  event.at = Instant(Duration(recorded_at_));
-  event.resource = resource_;
-  checker_.see(event);
-}
-
-void LockWorld::query_holds() {
-  ++recorded_at_;
-  for (std::size_t i = 0; i < calls_.size(); ++i) {
-    CallResult& call = *calls_[i];
-    // A paused process cannot query its holds.
-    if (!call.is_recorded || world_.client(call.client).is_paused()) continue;
-    if (!call.hold) {
-      call.is_recorded = false;
-      record({.kind = Event::Kind::released, .flag = true, .hold = number_of(i)});
-      continue;
-    }
-    const bool lost = call.hold.state() == HoldState::lost;
-    record({.kind = lost ? Event::Kind::said_lost : Event::Kind::said_held,
-            .flag = true,
-            .hold = number_of(i)});
-  }
-}
-
-void LockWorld::record_contender(const std::string& path, bool is_made) {
-  const std::string parent = std::string(kPath) + "/";
-  if (!path.starts_with(parent)) return;
-  const auto name = core::parse_znode_name(std::string_view(path).substr(parent.size()));
-  if (!name) return;
-  if (!is_made) {
-    const auto made = tokens_.extract(path);
-    if (made.empty()) return;
-    const FencingToken token = made.mapped();
-    record({.kind = Event::Kind::deleted, .token = token, .text = path});
-    if (world_.ensemble().acting() != SessionId{}) return;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {  // deleted by hand
-      const bool is_taken = calls_[i]->is_recorded && calls_[i]->token.zxid == token.zxid;
-      if (is_taken) record({.kind = Event::Kind::taken, .hold = number_of(i)});
-    }
-    return;
-  }
-  const Node& node = *world_.ensemble().find(path);
-  const auto data = core::ZnodeData::parse(node.data);
-  const FencingToken token = core::queue_zxid(data, {node.czxid});
-  tokens_[path] = token;
-  const bool is_first = data && token.zxid == node.czxid;
-  record({.kind = Event::Kind::made,
-          .flag = !data,
-          .access = name->access,
-          .owner = static_cast<std::uint64_t>(node.owner.value),
-          .permits = name->permits,
-          .token = token,
-          .attempt = is_first ? std::hash<std::string>{}(data->attempt) : 0,
-          .text = path.substr(parent.size())});
 }
 
 bool LockWorld::has_work(std::size_t client) const {

@@ -136,10 +136,15 @@ class LockWorld {
     void operator()() const;
   };
   void ended(std::size_t index, detail::AcquireOutcome outcome);
+  // Recording, in lock_world_history.cpp.
+  void begin_history();
   void record(Event event);
   /// Records what the hold of each call says.
   void query_holds();
   void record_contender(const std::string& path, bool is_made);
+  /// Returns the number of a call in the history.
+  static std::uint32_t number_of(std::size_t call) { return static_cast<std::uint32_t>(call + 1); }
+
   void check_delay(const CallResult& granted);
 
   mutable World world_;
@@ -150,7 +155,7 @@ class LockWorld {
   std::vector<std::size_t> losses_notified_;
   std::vector<std::unique_ptr<std::stop_callback<Watcher>>> watchers_;
   Checker checker_;
-  std::unique_ptr<NodeEvents> node_events_;
+  std::shared_ptr<NodeEvents> node_events_;
   std::int64_t recorded_at_ = 0;                ///< the time for the Checker
   std::uint32_t resource_ = 1;                  ///< changed by empty_servers()
   std::map<std::string, FencingToken> tokens_;  ///< of the lock znodes

@@ -128,37 +128,6 @@ TEST_F(SimFaultsTest, CloseWhileDisconnected_SessionEndsByTimeout) {
   EXPECT_FALSE(world.ensemble().is_alive(session));
 }
 
-TEST_F(SimFaultsTest, Reconnected_MissedEventsOfAllWatchesArrive) {
-  auto& ensemble = world.ensemble();
-  for (const char* path : {"/list", "/busy", "/doomed", "/known", "/set"}) ensemble.create(path);
-  for (const char* path : {"/list", "/busy", "/doomed"}) {
-    client.send(path, ListAndWatch{path, client.logs(path)});
-  }
-  for (const char* path : {"/known", "/set", "/absent", "/coming"}) {
-    client.send(path, ExistsAndWatch{path, client.logs(path)});
-  }
-  world.run_all();
-  world.disconnect(0);
-  world.run_all();
-  client.log.clear();
-  ensemble.create("/busy/child");
-  ensemble.set_data("/list", "not a child");
-  ensemble.remove("/doomed");
-  ensemble.set_data("/set", "2");
-  ensemble.create("/coming");
-  world.reconnect(0);
-  world.run_all();
-  std::sort(client.log.begin(), client.log.end());
-  EXPECT_EQ(client.take_log(), (Log{"/busy children", "/coming created", "/doomed deleted",
-                                    "/set changed", "connected"}));
-  EXPECT_EQ(coordinator().server_watches(), 3u);
-  ensemble.create("/absent");
-  ensemble.create("/list/child");
-  ensemble.remove("/known");
-  world.run_all();
-  EXPECT_EQ(client.log, (Log{"/absent created", "/list children", "/known deleted"}));
-}
-
 TEST_F(SimFaultsTest, LateCreate_ArrivesOnlyBeforeSessionMoves) {
   client.create("late");
   world.disconnect(0, OnTheWay::linger);
