@@ -57,8 +57,11 @@ TEST_F(MultiMutexParts, ReaderAndWriterParts_ExcludeAsTheirClassDoes) {
   EXPECT_FALSE(others_lock_.try_lock());
   EXPECT_TRUE(others_lock_.try_lock_shared());
   others_lock_.unlock_shared();
-  EXPECT_EQ(SharedMutex(*client_, "/reader").read_count(), 1);
   hold.release();
+  ASSERT_TRUE(all_become_empty());
+  mutex_.lock();
+  EXPECT_EQ(SharedMutex(*client_, "/reader").read_count(), 1);
+  mutex_.unlock();
   ASSERT_TRUE(all_become_empty());
 
   MultiMutex writer(*client_, {LockPart::writer("/reader")});
