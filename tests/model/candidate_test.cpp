@@ -12,13 +12,11 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/election_fixture.h"
-#include "tests/model/lock_world.h"
 #include "zklock/guarded_transaction.h"
 
 namespace zklock::model {
 namespace {
 
-using namespace std::chrono_literals;
 using Kind = OperationKind;
 
 class CandidateTest : public ::testing::Test {

@@ -14,7 +14,7 @@
 namespace zklock::model {
 
 /// Contenders of one client that share a znode, and contenders of other clients.
-class CohortFixture : public PathLockTest {
+class CohortTest : public PathLockTest {
  protected:
   static Request on(core::CohortPolicy terms) { return {.local = terms}; }
   static Request once(Request request) {

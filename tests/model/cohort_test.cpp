@@ -9,8 +9,7 @@
 namespace zklock::model {
 namespace {
 
-using CohortTest = CohortFixture;
-using CohortBound = CohortFixture;
+using CohortBound = CohortTest;
 
 TEST_F(CohortTest, DifferentSettings_DoNotShareZnode) {
   const auto first = granted(0, on({.batch = 3}));
@@ -372,6 +371,14 @@ TEST_F(CohortWatchReply, ReplyAfterZnode_WaitersServedAgain) {
   EXPECT_GT(client(0).unanswered(), 0U);
   run_for(1s);
   expect_new_node(second_, third_);
+}
+
+TEST_F(CohortWatchReply, NoWaiterAndNoReply_ReleasesZnode) {
+  client(0).cut_off();
+  lock_.cancel(third_);
+  run_for(1s);
+  EXPECT_EQ(client(0).requests(Kind::announce_and_delete), 1U);
+  client(0).mend();
 }
 
 TEST_F(CohortWatchReply, WaitersCancelled_ReplyGrantsSingleAttempt) {

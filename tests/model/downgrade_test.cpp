@@ -119,6 +119,13 @@ TEST_F(Downgrade, WriteCountLeft_NotDowngraded) {
   EXPECT_TRUE(is_reader());
 }
 
+TEST_F(Downgrade, ZnodeDeletedBefore_IsLoss) {
+  ASSERT_EQ(ensemble().remove(writer_), Status::ok);
+  downgrade();
+  run();
+  EXPECT_EQ(hold().state(), HoldState::lost);
+}
+
 // The tick reads the reader's znode before any watch on it is set.
 TEST_F(Downgrade, ZnodeReplacedByStranger_IsLoss) {
   downgrade();
@@ -198,12 +205,6 @@ const std::vector<NamedFault> kDowngradeFaults = {
      [](World& w) {
        w.lose_reply(0);
        w.lose_reply(0);
-     }},
-    {"znode deleted",
-     [](World& w) {
-       for (const char* prefix : {"/__WRIT__", "/__READ__"}) {
-         w.ensemble().remove(std::string(LockWorld::kPath) + prefix + "0000000000");
-       }
      }},
     {"busy", [](World& w) { w.fail_next(0, Kind::transaction, Status::throttled); }},
     {"busy when it looks at the writer",

@@ -11,7 +11,6 @@
 
 #include "tests/model/election_fixture.h"
 #include "tests/model/faults.h"
-#include "tests/model/lock_world.h"
 #include "zklock/core/child_nodes.h"
 #include "zklock/recipes/election/leadership_state.h"
 

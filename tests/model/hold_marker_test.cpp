@@ -19,7 +19,7 @@ namespace {
 inline constexpr Duration kShortHold = 2900ms;
 inline constexpr Duration kLongHold = 4s;
 
-class HoldMarkerTest : public CohortFixture {
+class HoldMarkerTest : public CohortTest {
  protected:
   core::HoldMarker marker() {
     const auto names = lock_.hold_markers();
@@ -34,6 +34,15 @@ class HoldMarkerTest : public CohortFixture {
     return call;
   }
   std::int64_t created_ms(const std::string& node) { return ensemble().find(node)->created_ms; }
+  /// Reconnects, which grants the lock. Expects that time in the marker.
+  void expect_marked_with_time_of_grant(std::size_t call) {
+    ASSERT_EQ(ensemble().create("/time"), Status::ok);
+    reconnect(0);
+    ASSERT_TRUE(is_granted(call));
+    run_for(kLongHold);
+    EXPECT_EQ(marker().since_ms, created_ms("/time"));
+    ASSERT_EQ(ensemble().remove("/time"), Status::ok);
+  }
 };
 
 TEST_F(HoldMarkerTest, ManyHolds_AreSpreadOverTicks) {
@@ -104,26 +113,17 @@ TEST_F(HoldMarkerTest, MarkerDeletedByHand_OtherClientIsServed) {
   EXPECT_EQ(released, 4U) << "a batch";
 }
 
-class HoldMarkerTime : public HoldMarkerTest {
- protected:
-  /// Reconnects, which grants the lock. Expects that time in the marker.
-  void expect_marked_with_time_of_grant(std::size_t call) {
-    ASSERT_EQ(ensemble().create("/time"), Status::ok);
-    reconnect(0);
-    ASSERT_TRUE(is_granted(call));
-    run_for(kLongHold);
-    EXPECT_EQ(marker().since_ms, created_ms("/time"));
+TEST_F(HoldMarkerTest, ConnectionLater_TimeIsOfTheGrant) {
+  for (const bool is_reply_lost : {false, true}) {
+    is_reply_lost ? world().lose_reply(0, Kind::create_contender) : world().disconnect(0);
+    const auto call = lock_.acquire(0);
+    run_for(2s);
+    expect_marked_with_time_of_grant(call);
+    finish();
   }
-};
-
-TEST_F(HoldMarkerTime, ConnectionLater_TimeIsOfTheGrant) {
-  disconnect(0);
-  const auto call = lock_.acquire(0);
-  run_for(2s);
-  expect_marked_with_time_of_grant(call);
 }
 
-TEST_F(HoldMarkerTime, MoveReplyLost_TimeIsOfTheGrant) {
+TEST_F(HoldMarkerTest, MoveReplyLost_TimeIsOfTheGrant) {
   const auto holder = granted(1);
   const auto call = waiting(0, LockWorld::at_gate(5));
   run_for(2s);

@@ -7,10 +7,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kKept{5'000};
 
-class IdleLock : public CohortFixture {
+class IdleLock : public CohortTest {
  protected:
   void SetUp() override {
-    CohortFixture::SetUp();
+    CohortTest::SetUp();
     lock_.use(0);
   }
   static Request kept(int batch = 1) { return on({.batch = batch, .keep_idle_for = kKept}); }

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "tests/model/election_fixture.h"
-#include "tests/model/lock_world.h"
 #include "zklock/engine/session/limited_log.h"
 #include "zklock/engine/wait_description.h"
 #include "zklock/recipes/observe/queue_observer.h"
@@ -27,11 +26,9 @@ namespace zklock::model {
 namespace {
 
 using Kind = OperationKind;
-using namespace std::chrono_literals;
 using detail::LogKind;
 using Lines = std::vector<std::string>;
 using detail::QueueObserver;
-using detail::QueueView;
 
 class LimitedLogTest : public ::testing::Test {
  protected:

@@ -9,15 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/election_fixture.h"
-#include "tests/model/lock_world.h"
 #include "tests/model/path_lock_fixture.h"
 
 namespace zklock::model {
 namespace {
 
-using namespace std::chrono_literals;
 using detail::QueueObserver;
-using detail::QueueView;
 using Kind = OperationKind;
 
 // Client 0 contends, and client 1 observes.

@@ -19,7 +19,7 @@ namespace {
 
 using testing::at_every_allocation;
 
-class ScarceMemory : public CohortFixture {
+class ScarceMemory : public CohortTest {
  protected:
   enum class Result { granted = 10, threw, threw_after_a_request };
 
