@@ -18,6 +18,7 @@
 namespace zklock::client {
 namespace {
 
+using namespace testing;
 using Kind = Event::Kind;
 
 TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {

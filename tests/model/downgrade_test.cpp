@@ -22,6 +22,8 @@
 namespace zklock::model {
 namespace {
 
+using Kind = OperationKind;
+
 /// The first client has a write hold and, nested in it, a read hold.
 class Downgrade : public PathLockTest {
  protected:
