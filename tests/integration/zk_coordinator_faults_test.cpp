@@ -18,7 +18,6 @@
 namespace zklock::client {
 namespace {
 
-using namespace testing;
 using Kind = Event::Kind;
 
 TEST(ZkCoordinatorFaults, ReplyLost_IsUnknownAndFollowsSuspended) {
@@ -70,7 +69,7 @@ TEST(ZkCoordinatorFaults, ServerRestarts_WatchIsRetained) {
   probe->unwatch(id);
   restart(*server);
   ASSERT_EQ(probe.call(rq::Check{stays}).status, Status::ok);
-  EXPECT_TRUE(eventually([&] {
+  EXPECT_TRUE(testing::eventually([&] {
     const auto watches = server->four_letter_word("wchs");
     return watches && watches->find("Total watches:1") != std::string::npos;
   })) << "the C client sets both again, and the second is then removed";
@@ -94,7 +93,7 @@ TEST(ZkCoordinatorFaults, OneAddressOfTwoDead_Reconnects) {
 }
 
 TEST(ZkCoordinatorFaults, UnresolvableHost_OtherHostsAreUsed) {
-  const TestChroot chroot(SharedServer::hosts());
+  const testing::TestChroot chroot(testing::SharedServer::hosts());
   Probe probe("no-such-host.invalid:2181," + chroot.hosts());
   EXPECT_EQ(probe.call(rq::CreateParents{"/p"}).status, Status::ok);
 }
@@ -102,14 +101,14 @@ TEST(ZkCoordinatorFaults, UnresolvableHost_OtherHostsAreUsed) {
 TEST(ZkCoordinatorFaults, UnreadableNode_IsCheckedAfterReconnect) {
   const auto server = serving();
   Probe probe(outlasting_a_restart(*server));
-  RawClient raw(server->hosts());
+  testing::RawClient raw(server->hosts());
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   ASSERT_EQ(raw.create("/unreadable", "x", 0, ACL_vector{1, nothing}).rc, ZOK);
   ASSERT_EQ(probe.call(probe.watch(1, "/unreadable")).status, Status::ok);
   server->kill();
   ASSERT_TRUE(probe.journal().wait(1, Kind::suspended));
   restart(*server);
-  EXPECT_EQ(RawClient(server->hosts()).delete_node("/unreadable"), ZOK);
+  EXPECT_EQ(testing::RawClient(server->hosts()).delete_node("/unreadable"), ZOK);
   ASSERT_TRUE(probe.journal().wait(1, Kind::watch));
   EXPECT_EQ(probe.journal().last(Kind::watch).change, rq::WatchEvent::deleted);
 }
@@ -123,7 +122,7 @@ TEST(ZkCoordinatorFaults, WatchEndedWithoutEvent_IsNotSetAfterReconnect) {
   ClientOptions options = outlasting_a_restart(*server);
   options.hosts = proxy.hosts();
   Probe probe(options);
-  RawClient raw(server->hosts());
+  testing::RawClient raw(server->hosts());
   ACL nothing[] = {{ZOO_PERM_ADMIN, {const_cast<char*>("world"), const_cast<char*>("anyone")}}};
   const auto make = [&](const std::string& node) {
     EXPECT_EQ(raw.create(node, "x", 0, ACL_vector{1, nothing}).rc, ZOK);
