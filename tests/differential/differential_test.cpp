@@ -61,8 +61,10 @@ constexpr std::array kImportant{"CreateContender: ok",
                                 "ExistsAndWatch: event deleted",
                                 "ListAndWatch: event children",
                                 "ListAndWatch: event deleted",
-                                "CreateContender: ok, after an outage",
-                                "GetAndWatch: event deleted, after an outage"};
+                                "CreateContender: ok, path existed, after an outage",
+                                "ExistsAndWatch: event changed, after an outage",
+                                "ExistsAndWatch: event deleted, after an outage",
+                                "ListAndWatch: event children, after an outage"};
 
 struct AcquireOutcome {
   std::vector<std::string> simulated;

@@ -150,8 +150,26 @@ class Generator {
     if (drawn < 99) {
       add(one_in(4) ? ScriptStep::Kind::expire : ScriptStep::Kind::close, client);
     } else if (!offline_ && !script_.left_to_end) {
-      add(ScriptStep::Kind::disconnect, client);
-      offline_ = client;
+      begin_outage(client);
+    }
+  }
+
+  // The client misses a change of what it watches.
+  void begin_outage(std::size_t client) {
+    const PathRef watched = one_in(2) ? node() : parent();
+    ScriptStep& watches = add(ScriptStep::Kind::submit, client);
+    for (const auto kind : {OperationKind::exists_and_watch, OperationKind::list_and_watch}) {
+      RequestStep watch;
+      watch.kind = kind;
+      watch.path = watched;
+      watches.requests.push_back(std::move(watch));
+    }
+    add(ScriptStep::Kind::disconnect, client);
+    offline_ = client;
+    if (one_in(3)) {
+      add(ScriptStep::Kind::create).path = {watched.made_by, watched.text + "/missed"};
+    } else {
+      add(one_in(2) ? ScriptStep::Kind::set_data : ScriptStep::Kind::remove_subtree).path = watched;
     }
   }
 
