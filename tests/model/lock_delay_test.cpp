@@ -271,6 +271,18 @@ TEST_F(LockDelayKinds, ZnodeDeletedByHand_ReleaseDeletesMarker) {
   EXPECT_EQ(lock_.nodes().size(), 0U);
 }
 
+// The numbers restart. A znode gets the old name before the holder learns of its loss.
+TEST_F(LockDelayKinds, PathRecreated_LeavesMarkerOfOtherHolder) {
+  const auto holder = granted(0, delayed());
+  remove_path();
+  release(granted(1));
+  const auto other = granted(1, delayed());
+  ASSERT_EQ(lock_.call(other).node, lock_.call(holder).node);
+  ASSERT_EQ(lock_.call(holder).hold.state(), HoldState::held);
+  release(holder);
+  EXPECT_EQ(lock_.nodes().size(), 2U) << "the other's znode and marker";
+}
+
 // The marker is created while a znode of that name exists, but that znode is another client's.
 TEST_F(LockDelayKinds, MarkerBesideForeignZnode_GrantsNothing) {
   const auto holder = granted(0);

@@ -239,6 +239,18 @@ TEST_F(PathLockSharedTest, WriteAttemptFails_JoinedWriterStaysWriter) {
   EXPECT_EQ(lock_.call(writes).outcomes + lock_.call(reads).outcomes, 0);
 }
 
+TEST_F(PathLockSharedTest, WriterReleases_GrantsWithoutRequest) {
+  const auto writer = granted(0, to_write());
+  const auto reader = waiting(1, to_read());
+  const auto behind = waiting(2, to_read());
+  reset_counts();
+  release(writer);
+  EXPECT_TRUE(is_granted(reader) && is_granted(behind));
+  EXPECT_EQ(client(1).requests() + client(2).requests(), 0U);
+  release(reader);
+  EXPECT_EQ(client(1).requests(Kind::announce_and_delete), 0U) << "no contender trusts it";
+}
+
 using PathLockSemaphoreTest = PathLockSharedTest;
 
 // Other contenders may hold permits, too. So the permits of an owner are no mutex, no read lock and
@@ -333,7 +345,9 @@ TEST_F(Gate, ZnodesOfContender_AreTwoAndThreeWithLockDelay) {
     const int before = std::stoi(next_number());
     Request request = LockWorld::at_gate(5);
     request.lock_delay = delay;
+    reset_counts();
     const auto call = granted(0, request);
+    EXPECT_EQ(client(0).requests(), delay == 0ms ? 5U : 7U);
     const int lock_nodes = std::stoi(next_number()) - before - 1;
     EXPECT_EQ(lock_nodes, delay == 0ms ? 2 : 3);
     release(call);

@@ -150,6 +150,45 @@ TEST_F(SameName, PassedGate_DoesNotAdoptForeignZnode) {
   EXPECT_FALSE(lock_.call(passing).granted());
 }
 
+// The reply to the move is lost, so the client does not know which of its znodes exists. The call is
+// cancelled before the search for the new one, or after it.
+TEST_F(SameName, CancelledDuringMove_OnlyItsZnodeIsDeleted) {
+  for (const bool is_recreated : {true, false}) {
+    for (const bool is_executed : {true, false}) {
+      for (const std::size_t lists : {0U, 2U}) {
+        SCOPED_TRACE(std::to_string(is_recreated) + std::to_string(is_executed) +
+                     std::to_string(lists));
+        const auto moving = lock_.acquire(0, LockWorld::at_gate(5));
+        run_only(0, [&] { return lock_.nodes().size() == 1; });
+        const std::string at_gate = lock_.nodes().at(0);
+        is_executed ? lock_.world().lose_reply(0, Kind::transaction)
+                    : lock_.world().lose_request(0, Kind::transaction);
+        run();
+        ASSERT_FALSE(client(0).is_connected());
+        if (is_recreated) {
+          remove_path();
+          lock_.acquire(1, LockWorld::at_gate(5));
+          run_only(1, [&] { return lock_.nodes().size() == 1; });
+          ASSERT_EQ(lock_.nodes().at(0), at_gate);
+          lock_.acquire(2);
+          run_only(2);
+          run();
+        }
+        reset_counts();
+        lock_.world().reconnect(0);
+        run_only(0, [&] { return client(0).requests(Kind::list_children) == lists; });
+        lock_.cancel(moving);
+        EXPECT_TRUE(lock_.has_work(0)) << "flush() waits for it";
+        run();
+        expect_ended_with_nothing(moving);
+        EXPECT_EQ(lock_.nodes().size(), is_recreated ? 2U : 0U);
+        finish();
+        remove_path();
+      }
+    }
+  }
+}
+
 /// Releases are not announced: the servers would refuse the announcement on another's znode.
 class SameNameOneClient : public SameNameTest {
  protected:

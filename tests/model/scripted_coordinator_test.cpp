@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of an operator, and queries, with scripted replies.
+// Calls of an operator, and queries, with scripted replies. A watch event after its watch was
+// removed, which the port allows.
 #include "tests/model/scripted_coordinator.h"
 
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +17,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/model/manual_time.h"
+#include "zklock/engine/path_lock.h"
+#include "zklock/engine/pending_acquire.h"
 #include "zklock/evict.h"
 #include "zklock/release_request.h"
 #include "zklock/semaphore.h"
+#include "zklock/testing/simulation/world.h"
 
 namespace zklock::model {
 namespace {
@@ -239,6 +244,62 @@ TEST_F(Evict, NoPermission_Throws) {
   } catch (const Error& error) {
     EXPECT_EQ(error.errc(), Errc::no_auth);
   }
+}
+
+/// Passes all calls on, and retains the first event handler of every path.
+class Eavesdropper final : public ScriptedCoordinator {
+ public:
+  explicit Eavesdropper(SimCoordinator& port) : port_(port) {}
+  void start(client::SessionObserver& observer) override { port_.start(observer); }
+  client::RequestId submit(client::Request request, client::ReplyHandler handler) override {
+    if (const auto* watch = std::get_if<client::request::GetAndWatch>(&request.operation)) {
+      first_handlers.try_emplace(watch->path, watch->on_event);
+    }
+    return port_.submit(std::move(request), std::move(handler));
+  }
+  void unwatch(client::RequestId watch) noexcept override { port_.unwatch(watch); }
+  void close() override { port_.close(); }
+
+  std::map<std::string, client::request::OnWatchEvent> first_handlers;
+
+ private:
+  SimCoordinator& port_;
+};
+
+TEST(PathLockLateEvents, WatchRemoved_LateEventIsIgnored) {
+  using client::request::WatchEvent;
+  World world;
+  SimEnsemble& ensemble = world.ensemble();
+  const auto port = std::make_shared<Eavesdropper>(world.client(0));
+  const auto core =
+      detail::ClientCore::make({.coordinator = port,
+                                .scheduler = {std::shared_ptr<void>(), &world.scheduler(0)},
+                                .dispatcher = std::make_shared<NoThreads>(),
+                                .loss_dispatcher = std::make_shared<NoThreads>()},
+                               {.hosts = "sim", .application = "test", .host = "host"});
+  ensemble.create_container("/lock");
+  std::vector<std::string> others;
+  for (int i = 0; i < 3; ++i) {
+    others.push_back("/lock/" + *ensemble.create_sequential("/lock", "permits-1-of-3-"));
+  }
+  detail::PendingAcquire::start(core->path_lock(core::LockPath("/lock")),
+                                {.owner = Owner::unique(),
+                                 .rule = core::QueueRule::permits(2, 3, false),
+                                 .time_limit = detail::TimeLimit::endless(),
+                                 .done = [](const detail::AcquireOutcome&) {}},
+                                {});
+  world.run_all();
+  ASSERT_EQ(world.client(0).live_interests(), 2U) << "the two nearest";
+  ASSERT_EQ(ensemble.remove(others[2]), Status::ok);
+  world.run_all();
+  ASSERT_EQ(world.client(0).live_interests(), 2U) << "the middle one for the second time";
+
+  world.client(0).reset_counts();
+  port->first_handlers.at(others[1])(world.client(0).session(), WatchEvent::changed);
+  port->first_handlers.at(others[2])(world.client(0).session(), WatchEvent::deleted);
+  EXPECT_EQ(world.client(0).requests(), 0U);
+  EXPECT_EQ(world.client(0).live_interests(), 2U);
+  core->close();
 }
 
 }  // namespace

@@ -147,6 +147,17 @@ TEST_F(SimFaultsTest, LateCreate_ArrivesOnlyBeforeSessionMoves) {
                              "too late: outcome unknown", "connected"}));
 }
 
+TEST_F(SimFaultsTest, EventLostWithConnection_IsSentAgain) {
+  world.ensemble().create("/p/x");
+  client.send("w", GetAndWatch{"/p/x", client.logs("w")});
+  world.run_all();
+  world.ensemble().set_data("/p/x", "2");  // its event is in flight
+  world.disconnect(0);
+  world.reconnect(0);
+  world.run_all();
+  EXPECT_EQ(client.log, (Log{"w: ok", "suspended", "connected", "w changed"}));
+}
+
 TEST_F(SimFaultsTest, RequestOutstanding_SendsNoPing) {
   const SessionId session = coordinator().session();
   client.send("unserved", Get{"/p"});
