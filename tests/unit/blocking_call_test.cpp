@@ -46,6 +46,17 @@ TEST(BlockingCall, InterruptedThread_CanStillWaitForTheResult) {
   waits.join();
 }
 
+TEST(BlockingCall, TimedWait_IsAnInterruptionPoint) {
+  BlockingCall<int> call;
+  Fact<pid_t> waiting;
+  boost::thread waits([&call, waiting] {
+    waiting.is(::gettid());
+    EXPECT_THROW(call.wait_until(24h), boost::thread_interrupted);
+  });
+  when_asleep(waiting, [&waits] { waits.interrupt(); }).join();  // before the other join()
+  waits.join();
+}
+
 TEST(BlockingCall, DeadlineFirst_ResultArrivesLater) {
   BlockingCall<int> call;
   EXPECT_FALSE(call.wait_until(1ms));

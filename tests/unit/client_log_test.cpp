@@ -87,6 +87,18 @@ TEST_F(ClientLogTest, LoggerAndSink_EachHasItsLevel) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
+TEST_F(ClientLogTest, NoLoggerAndNoSink_WarningsGoToStderr) {
+  ::testing::internal::CaptureStderr();
+  const auto log = inline_log(nullptr);
+  EXPECT_TRUE(log->uses_stderr());
+  EXPECT_FALSE(log->accepts(LogLevel::info));
+  log->write(LogLevel::debug, "no");
+  log->write(LogLevel::info, "no");
+  log->write(LogLevel::warning, "lock /x: lost");
+  log->write(LogLevel::error, "zklock: bad");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "zklock: lock /x: lost\nzklock: bad\n");
+}
+
 TEST_F(ClientLogTest, Braces_AreNotFormatted) {
   const testing::LogCapture logger;
   inline_log(logger.logger())->write(LogLevel::info, "lock /{}: {0}");

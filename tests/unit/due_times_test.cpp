@@ -76,6 +76,12 @@ TEST_F(LogThrottleTest, Next_IsTheTimeOfTheNextLine) {
   EXPECT_EQ(written(2), 1);
 }
 
+TEST_F(LogThrottleTest, OmittedLines_AreCountedOnce) {
+  EXPECT_EQ(written(25), 10);
+  EXPECT_EQ(throttle_.take_suppressed(), 15U);
+  EXPECT_EQ(throttle_.take_suppressed(), 0U);
+}
+
 TEST(SlowWait, FirstLookComesLate_NextLimitIsAboveTheWait) {
   SlowWait wait;
   EXPECT_TRUE(wait.is_due(150s));

@@ -67,6 +67,20 @@ TEST_F(ListenersTest, NewestOnly_DeliveredIfItChanged) {
   EXPECT_EQ(received_, (Received{3, 4}));
 }
 
+TEST_F(ListenersTest, ListenerThrows_NextEventIsDelivered) {
+  Listeners<int> listeners(dispatcher_);
+  const Subscription subscription = listeners.add([this](const int& value) {
+    received_.push_back(value);
+    if (value == 1) throw std::runtime_error("wild");
+  });
+  listeners.notify(1);
+  listeners.notify(2);
+  EXPECT_THROW(dispatcher_->step(), std::runtime_error);
+  dispatcher_->run();
+  EXPECT_EQ(received_, (Received{1, 2}));
+  listeners.wait();  // the call has ended
+}
+
 // A latch keeps the end of a leadership whose start was notified, and no other state.
 TEST_F(ListenersTest, SilencedWithAFilter_DeliversTheRetained) {
   const auto follows = [](const std::optional<int>& delivered, const int& next) {
@@ -82,6 +96,7 @@ TEST_F(ListenersTest, SilencedWithAFilter_DeliversTheRetained) {
     listeners.notify(3);
     listeners.stop(follows);
     listeners.stop(follows);
+    listeners.notify(4);
     listeners.forget();
     dispatcher_->run();
     EXPECT_EQ(received_, is_delivered ? (Received{1, 2}) : Received{});
@@ -217,6 +232,20 @@ TEST_F(ListenersTest, ManyThreads_KeepOrderAndExclusion) {
   for (const int value : wanted) listeners.notify(value);
   EXPECT_TRUE(threads->drain_for(std::chrono::minutes(1))) << "a drain delivers all events";
   EXPECT_EQ(received_, wanted);
+}
+
+TEST_F(ListenersTest, Removed_NotCalledAndDestroyed) {
+  const auto owned = std::make_shared<int>();
+  Listeners<int> listeners(dispatcher_);
+  Subscription subscription =
+      listeners.add([this, owned](const int& value) { received_.push_back(value); });
+  listeners.notify(1);
+  EXPECT_EQ(owned.use_count(), 2);
+  subscription.cancel();
+  EXPECT_EQ(owned.use_count(), 1);
+  listeners.notify(2);
+  dispatcher_->run();
+  EXPECT_TRUE(received_.empty());
 }
 
 }  // namespace
