@@ -153,6 +153,16 @@ TEST_P(Events, NodeDeleted_SendsLostNotReleased) {
   EXPECT_TRUE(receives({"acquired", "lost"}, {"acquired", "released"}));
 }
 
+TEST_P(Events, LockDestroyed_SendsNothingMore) {
+  if (!adapter().calls) GTEST_SKIP() << "its hold keeps the candidate";
+  auto hold = acquire_recorded(*lock_);
+  EXPECT_TRUE(receives({"acquired"}));
+  lock_.reset();
+  hold.release();
+  EXPECT_TRUE(becomes_empty());
+  EXPECT_TRUE(receives({"acquired"}));
+}
+
 TEST_P(Events, SessionExpired_SendsLostNotReleased) {
   auto hold = acquire_recorded(*lock_);
   auto next = rival_async_acquire(*others_);
