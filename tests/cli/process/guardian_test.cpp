@@ -15,19 +15,6 @@ namespace {
 
 using Kind = Notice::Kind;
 
-TEST_F(GuardianTest, CommandEnds_StatusAndSweepArrive) {
-  play(script("exit 7"), [](Guardian& guardian) {
-    start(guardian);
-    if (await_notice(guardian).kind != Kind::started) return 1;
-    const Notice ended = await_notice(guardian);
-    if (ended.kind != Kind::ended || WEXITSTATUS(ended.number) != 7) return 2;
-    if (await_notice(guardian).kind != Kind::swept) return 3;
-    guardian.finish();
-    return 0;
-  });
-  EXPECT_EQ(exit_code(), 0);
-}
-
 TEST_F(GuardianTest, BoundPasses_DescendantsAreDead) {
   const Instant begin = LeaseClock::now();
   play(script(kIgnoresTerm + kTicks + "sleep 100 & (sleep 100 & sleep 100) & " + kSleeps),
@@ -51,18 +38,6 @@ TEST_F(GuardianTest, BoundExtended_CommandRunsOn) {
     return WEXITSTATUS(await_notice(guardian, Kind::ended).number);
   });
   EXPECT_EQ(exit_code(), 9);
-}
-
-TEST_F(GuardianTest, ZklockStopped_KilledInTime) {
-  play(script(kIgnoresTerm + kTicks + kSleeps), [](Guardian& guardian) {
-    start(guardian);
-    extend(guardian);
-    return 0;
-  });
-  EXPECT_EQ(read_pipe(), "x");
-  ::kill(zklock_, SIGSTOP);
-  const Instant bound = LeaseClock::now() + kAhead;
-  EXPECT_LE(death(), bound);
 }
 
 TEST_F(GuardianTest, ZklockKilled_TermThenKill) {
@@ -154,19 +129,6 @@ TEST_F(GuardianTest, KillRequested_KilledAtOnce) {
     return step.number == static_cast<int>(KillSchedule::Step::kill) ? 0 : 1;
   });
   EXPECT_EQ(exit_code(), 0);
-}
-
-TEST_F(GuardianTest, LeftoversOfCommand_AreEnded) {
-  play(script(kIgnoresTerm + kTicks + "setsid sleep 100 & (setsid sleep 100 &) ; exit 3"),
-       [](Guardian& guardian) {
-         start(guardian, 60s);
-         const Notice ended = await_notice(guardian, Kind::ended);
-         const Notice swept = await_notice(guardian, Kind::swept);
-         return swept.at - ended.at < 10s ? WEXITSTATUS(ended.number) : 1;
-       });
-  EXPECT_EQ(read_pipe(), "x");
-  death();
-  EXPECT_EQ(exit_code(), 3);
 }
 
 // For example `tee`, which writes the last output of the command. The leftover reads until the end
@@ -269,28 +231,6 @@ TEST_F(GuardianTest, StoppedCommand_IsKilled) {
   EXPECT_LE(death(), bound);
 }
 
-TEST_F(GuardianTest, Signal_ReachesCommand) {
-  play(script("trap 'exit 9' USR1; " + kTicks + kReady + kSleeps), [this](Guardian& guardian) {
-    start(guardian, 60s);
-    await_notice(guardian, Kind::started);
-    await_ready();
-    guardian.signal(SIGUSR1);
-    return WEXITSTATUS(await_notice(guardian, Kind::ended).number);
-  });
-  EXPECT_EQ(exit_code(), 9);
-}
-
-TEST_F(GuardianTest, ExecFails_ErrnoArrives) {
-  GuardedCommand command = script("");
-  command.program = folder_ + "/none";
-  play(command, [](Guardian& guardian) {
-    start(guardian);
-    const Notice notice = await_notice(guardian);
-    return notice.kind == Kind::not_started ? notice.number : 0;
-  });
-  EXPECT_EQ(exit_code(), ENOENT);
-}
-
 TEST_F(GuardianTest, StartTooLate_IsRefused) {
   play(script(kTicks), [](Guardian& guardian) {
     start(guardian, kLead + kGrace);
@@ -383,17 +323,6 @@ TEST_F(GuardianTest, OldMask_IsRestored) {
   });
   EXPECT_EQ(exit_code(), 0);
   EXPECT_NE(file().find("0000000000000800"), std::string::npos) << file();
-}
-
-TEST_F(GuardianTest, Variables_ReachCommand) {
-  play(script("printf %s \"$ZKLOCK_PATH $OTHER\" >$FILE"), [](Guardian& guardian) {
-    const std::string variables = std::string("ZKLOCK_PATH=/x") + '\0' + "OTHER=a b" + '\0';
-    guardian.start(variables, LeaseClock::now() + kAhead, kTimeout, kGrace);
-    await_notice(guardian, Kind::swept);
-    return 0;
-  });
-  EXPECT_EQ(exit_code(), 0);
-  EXPECT_EQ(file(), "/x a b");
 }
 
 }  // namespace

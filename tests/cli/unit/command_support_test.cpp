@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "zklock/cli/command_support.h"
 
+#include <chrono>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "zklock/cli/run_report.h"
 #include "zklock/error.h"
 
 namespace zklock::cli {
@@ -33,6 +35,23 @@ TEST(FailureOf, Exception_HasItsExitCodeAndText) {
   EXPECT_EQ(failure(std::system_error(EAGAIN, std::generic_category(), "thread")),
             "71 thread: Resource temporarily unavailable");
   EXPECT_EQ(failure(std::runtime_error("bug")), "70 bug");
+}
+
+TEST(BlockerText, NoHolder_SaysWhy) {
+  LockState state;
+  LockChoice lock;
+  EXPECT_EQ(blocker_text(state, lock), "");
+  state.waiting = 3;
+  EXPECT_EQ(blocker_text(state, lock), "the last holder has just released; 3 wait");
+  state.lock_delay = std::chrono::seconds(4);
+  EXPECT_EQ(blocker_text(state, lock), "lock delay of 4 s; 3 wait");
+  state.waiting = 0;
+  EXPECT_EQ(blocker_text(state, lock), "lock delay of 4 s; none waits");
+  state.lock_delay.reset();
+  lock.permits = 1;
+  state.waiting = 1;
+  EXPECT_EQ(blocker_text(state, lock),
+            "no permit is held; the stored count may be too low; 1 waits");
 }
 
 }  // namespace

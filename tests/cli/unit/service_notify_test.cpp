@@ -35,10 +35,7 @@ class ServiceNotify : public ::testing::Test {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, name.data(), name.size());
-    const bool is_abstract = name.front() == '@';
-    if (is_abstract) address.sun_path[0] = '\0';
-    const std::size_t length =
-        offsetof(sockaddr_un, sun_path) + name.size() + (is_abstract ? 0 : 1);
+    const std::size_t length = offsetof(sockaddr_un, sun_path) + name.size() + 1;
     socket_ = UniqueFd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     ASSERT_EQ(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address),
                      static_cast<socklen_t>(length)),
@@ -53,18 +50,6 @@ class ServiceNotify : public ::testing::Test {
   std::string folder_;
   UniqueFd socket_;
 };
-
-TEST_F(ServiceNotify, Path_ReceivesTheState) {
-  listen(folder_ + "/notify");
-  EXPECT_TRUE(notify_service("READY=1\nSTATUS=holds /x"));
-  EXPECT_EQ(received(), "READY=1\nSTATUS=holds /x");
-}
-
-TEST_F(ServiceNotify, AbstractSocket_ReceivesTheState) {
-  listen("@zklock-notify-test-" + std::to_string(::getpid()));
-  EXPECT_TRUE(notify_service("STOPPING=1"));
-  EXPECT_EQ(received(), "STOPPING=1");
-}
 
 TEST_F(ServiceNotify, LongestPath_ReceivesTheState) {
   std::string name = folder_ + '/';

@@ -9,19 +9,8 @@
 
 #include "locks.h"
 
-namespace zklock::cli {
+namespace zklock::cli::testing {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::add_holder;
-using testing::add_waiting;
-using testing::busy_lock;
-using testing::contender;
-using testing::foreign;
-using testing::holder;
-using testing::kNow;
-using testing::lock_at;
-using testing::snapshot_of;
 
 const std::string kKazoo = "0123456789abcdef0123456789abcdef__lock__0000000001";
 const std::string kCurator = "_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001";
@@ -140,4 +129,4 @@ TEST(Findings, EmptyZnode_OnlyAfterADay) {
 }
 
 }  // namespace
-}  // namespace zklock::cli
+}  // namespace zklock::cli::testing

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which requests the server answers, and how.
 #include <string>
-#include <vector>
 
-#include <boost/beast/http/field.hpp>
-#include <boost/beast/http/verb.hpp>
-#include <boost/beast/zlib/error.hpp>
-#include <boost/beast/zlib/inflate_stream.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "http_server_fixture.h"
 #include "zklock/cli/core/failure.h"
-#include "zklock/cli/io/gzip.h"
-#include "zklock/cli/io/http_rules.h"
 
 namespace zklock::cli::testing {
 namespace {
@@ -31,12 +24,9 @@ TEST_F(HttpServerTest, Get_AnswersAndCloses) {
   EXPECT_THAT(answer, HasSubstr("\r\nCross-Origin-Resource-Policy: same-origin\r\n"));
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Security-Policy: default-src 'none';"));
   EXPECT_TRUE(answer.ends_with("\r\n\r\npage\n"));
-}
-
-TEST_F(HttpServerTest, EmptyBody_EndsTheAnswer) {
-  const auto answer = get("/empty");
-  EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: 0\r\n"));
-  EXPECT_TRUE(answer.ends_with("\r\n\r\n"));
+  const auto empty = get("/empty");
+  EXPECT_THAT(empty, HasSubstr("\r\nContent-Length: 0\r\n"));
+  EXPECT_TRUE(empty.ends_with("\r\n\r\n"));
 }
 
 TEST_F(HttpServerTest, Query_IsNoPartOfThePath) {
@@ -46,53 +36,16 @@ TEST_F(HttpServerTest, Query_IsNoPartOfThePath) {
   EXPECT_TRUE(get("/query").ends_with("\r\n\r\n\n"));
 }
 
-/// Returns the text of the complete blocks of a gzip stream, which may have an end.
-std::string unpacked(std::string_view stream) {
-  EXPECT_THAT(std::string(stream), StartsWith(gzip_header()));
-  stream.remove_prefix(gzip_header().size());
-  boost::beast::zlib::inflate_stream inflate;
-  std::string text(1'000'000, '\0');
-  boost::beast::zlib::z_params io;
-  io.next_in = stream.data();
-  io.avail_in = stream.size();
-  io.next_out = text.data();
-  io.avail_out = text.size();
-  error_code error;
-  inflate.write(io, boost::beast::zlib::Flush::sync, error);
-  const bool is_good = !error || error == boost::beast::zlib::error::end_of_stream;
-  EXPECT_TRUE(is_good) << error.message();
-  text.resize(io.total_out);
-  return text;
-}
-
-TEST_F(HttpServerTest, StreamOfClientThatAcceptsGzip_IsCompressed) {
-  const std::string first(100'000, 'a');
-  push(first);
-  auto socket = connect();
-  send(socket, "GET /events HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: br, gzip\r\n\r\n");
-  std::string answer = read_some(socket);
-  while (answer.find("\r\n\r\n") == std::string::npos) answer += read_some(socket);
-  EXPECT_THAT(answer, HasSubstr("\r\nContent-Encoding: gzip\r\n"));
-  answer.erase(0, answer.find("\r\n\r\n") + 4);
-  while (answer.size() < 11 || unpacked(answer).size() < first.size()) answer += read_some(socket);
-  EXPECT_EQ(unpacked(answer), first);
-  EXPECT_LT(answer.size(), 1'000U);
-  push("second");
-  while (unpacked(answer).size() < first.size() + 6) answer += read_some(socket);
-  EXPECT_EQ(unpacked(answer), first + "second");
-}
-
 TEST_F(HttpServerTest, LongBody_IsCompressedIfAccepted) {
   const std::string text(1'024, 'x');
   EXPECT_TRUE(get("/kilobyte").ends_with("\r\n\r\n" + text));
-  const std::string answer = get("/kilobyte", "Accept-Encoding: gzip\r\n");
+  const std::string answer = get("/kilobyte", "Accept-Encoding: br, gzip\r\n");
   const std::size_t end_of_head = answer.find("\r\n\r\n") + 4;
   const std::string packed = answer.substr(end_of_head);
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Encoding: gzip\r\n"));
   EXPECT_THAT(answer, HasSubstr("\r\nVary: Accept-Encoding\r\n"));
   EXPECT_THAT(answer, HasSubstr("\r\nContent-Length: " + std::to_string(packed.size()) + "\r\n"));
   EXPECT_LT(packed.size(), 100U);
-  EXPECT_EQ(unpacked(packed), text);
   EXPECT_EQ(request("HEAD /kilobyte HTTP/1.0\r\nAccept-Encoding: gzip\r\n\r\n"),
             answer.substr(0, end_of_head));
 }
@@ -210,17 +163,6 @@ TEST_F(HttpServerTest, Host_IsAnAddressOrPermitted) {
                            "localhost@evil.org", "[localhost", "xlocks.example.org"}) {
     EXPECT_EQ(status(host), "421") << host;
   }
-}
-
-TEST(HttpRules, AnyHost_PermitsEveryName) {
-  HttpHead head;
-  head.method(boost::beast::http::verb::get);
-  head.target("/livez");
-  head.set(boost::beast::http::field::host, "billing.svc:8080");
-  const std::vector<std::string> named{"locks.example.org"};
-  const std::vector<std::string> any{std::string(kAnyHost)};
-  EXPECT_TRUE(refusal_of(head, named).has_value());
-  EXPECT_FALSE(refusal_of(head, any).has_value());
 }
 
 TEST_F(HttpServerTest, OtherSite_GetsNoData) {

@@ -13,15 +13,9 @@
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_history.h"
 
-namespace zklock::cli {
+namespace zklock::cli::testing {
 namespace {
 
-using namespace std::chrono_literals;
-using testing::contender;
-using testing::kNow;
-using testing::lock_of;
-using testing::Series;
-using testing::snapshot_of;
 using Json = nlohmann::json;
 
 TEST(UnknownPast, Outage_IsAGapThatAHoldSurvives) {
@@ -157,8 +151,8 @@ TEST(UnknownPast, HoldersNotListed_EndNothing) {
 
 /// Returns a semaphore whose permit count is unreadable, so that no holder is known.
 SurveyedLock without_count(std::string path) {
-  SurveyedLock lock = testing::lock_at(std::move(path));
-  testing::add_waiting(lock, contender("lock-w", 1s));
+  SurveyedLock lock = lock_at(std::move(path));
+  add_waiting(lock, contender("lock-w", 1s));
   lock.waiters[0].access = Access::permits;
   return lock;
 }
@@ -251,4 +245,4 @@ TEST(UnknownPast, HoldsThatLast_AreNotBounded) {
 }
 
 }  // namespace
-}  // namespace zklock::cli
+}  // namespace zklock::cli::testing

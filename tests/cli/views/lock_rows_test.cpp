@@ -9,16 +9,8 @@
 
 #include "locks.h"
 
-namespace zklock::cli {
+namespace zklock::cli::testing {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::add_holder;
-using testing::add_waiting;
-using testing::contender;
-using testing::holder;
-using testing::kNow;
-using testing::lock_at;
 
 Participant held_for(std::chrono::seconds time) {
   auto each = holder("lock-0000000001", 100s);
@@ -80,4 +72,4 @@ TEST(LockRows, Host_IsOfAnyContender) {
 }
 
 }  // namespace
-}  // namespace zklock::cli
+}  // namespace zklock::cli::testing

@@ -14,8 +14,6 @@
 
 namespace zklock::cli::testing {
 
-using namespace std::chrono_literals;
-
 /// A series of snapshots, two seconds between them. Times are seconds since its begin.
 class Series {
  public:

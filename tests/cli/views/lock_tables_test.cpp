@@ -10,22 +10,15 @@
 
 #include "locks.h"
 
-namespace zklock::cli {
+namespace zklock::cli::testing {
 namespace {
-
-using namespace std::chrono_literals;
-using testing::add_holder;
-using testing::busy_lock;
-using testing::foreign;
-using testing::holder;
-using testing::kNow;
-using testing::lock_at;
-using testing::unreadable;
 
 TEST(LockTable, Rows_SayWhatIsKnown) {
   auto busy = busy_lock("/jobs/report");
   busy.state.holders.front().held_since = kNow - 250s;
   busy.state.holders.front().note = "job 42";
+  auto elected = busy_lock("/elected");
+  elected.state.holders.front().is_candidate = true;
   auto java = lock_at("/java");
   add_holder(java, foreign("_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000001"));
   auto delayed = lock_at("/late");
@@ -34,14 +27,15 @@ TEST(LockTable, Rows_SayWhatIsKnown) {
   auto readers = lock_at("/shared");
   add_holder(readers, holder("__READ__0000000001", 1s));
   add_holder(readers, holder("__READ__0000000002", 1s));
-  const std::vector<const SurveyedLock*> rows{&busy, &java, &delayed, &readers};
+  const std::vector<const SurveyedLock*> rows{&busy, &elected, &java, &delayed, &readers};
   EXPECT_EQ(lock_table(rows, kNow).lines(0),
             (std::vector<std::string>{
-                "LOCK          KIND   HOLDER                            HELD      WAITING  NOTE",
-                "/jobs/report  mutex  db7 pid 812 (billing)             4 m 10 s  1        job 42",
-                "/java         mutex  Curator, session 0x100000ab       <= 1 m    0",
-                "/late         -      (lock delay of 4 s)                         0",
-                "/shared       mutex  db7 pid 812 (billing) and 1 more  <= 1 s    0"}));
+                "LOCK          KIND    HOLDER                            HELD      WAITING  NOTE",
+                "/jobs/report  mutex   db7 pid 812 (billing)             4 m 10 s  1        job 42",
+                "/elected      leader  db7 pid 812 (billing) leads       <= 1 m    1",
+                "/java         mutex   Curator, session 0x100000ab       <= 1 m    0",
+                "/late         -       (lock delay of 4 s)                         0",
+                "/shared       mutex   db7 pid 812 (billing) and 1 more  <= 1 s    0"}));
 }
 
 TEST(LockTable, Kind_IsThatOfTheHolders) {
@@ -120,17 +114,5 @@ TEST(ContenderTable, Contenders_AreInOrder) {
   EXPECT_EQ(rest_text(lock), "lock delay of 4 s after a lost hold, from when a contender waits");
 }
 
-TEST(ContenderTable, Leader_Leads) {
-  auto lock = busy_lock("/a");
-  lock.state.holders.front().is_candidate = true;
-  lock.waiters.front().is_candidate = true;
-  const auto lines = contender_table(lock, kNow).lines(0);
-  EXPECT_TRUE(lines[1].starts_with("0  leads  candidate  db7 pid 812 (billing)  ")) << lines[1];
-  EXPECT_TRUE(lines[2].starts_with("1  waits  ")) << lines[2];
-  const std::vector<const SurveyedLock*> rows{&lock};
-  const auto row = lock_table(rows, kNow).lines(0)[1];
-  EXPECT_TRUE(row.starts_with("/a    leader  db7 pid 812 (billing) leads  ")) << row;
-}
-
 }  // namespace
-}  // namespace zklock::cli
+}  // namespace zklock::cli::testing

@@ -14,6 +14,8 @@
 
 namespace zklock::cli::testing {
 
+using namespace std::chrono_literals;
+
 /// The time at which the tests look.
 inline const WallTime kNow{std::chrono::hours(500'000)};
 
@@ -74,6 +76,13 @@ inline SurveyedLock busy_lock(std::string path) {
   add_waiting(lock, contender("lock-0000000002", std::chrono::seconds(10)));
   lock.next_sequence = 3;
   return lock;
+}
+
+/// Returns busy locks: /first to /last.
+inline std::vector<SurveyedLock> busy_locks(int first, int last) {
+  std::vector<SurveyedLock> locks;
+  for (int i = first; i <= last; ++i) locks.push_back(busy_lock("/" + std::to_string(i)));
+  return locks;
 }
 
 inline Participant with_token(Participant each, std::int64_t zxid) {

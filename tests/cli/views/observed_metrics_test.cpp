@@ -2,7 +2,6 @@
 #include "zklock/cli/core/observed_metrics.h"
 
 #include <chrono>
-#include <cstddef>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,19 +11,11 @@
 
 #include "locks.h"
 
-namespace zklock::cli {
+namespace zklock::cli::testing {
 namespace {
 
-using namespace std::chrono_literals;
-using testing::add_holder;
-using testing::add_waiting;
-using testing::busy_lock;
-using testing::foreign;
 using ::testing::HasSubstr;
-using testing::kNow;
-using testing::lock_at;
 using ::testing::Not;
-using testing::unreadable;
 
 std::string metrics_of(const Snapshot& snapshot) {
   return observed_metrics(&snapshot, metric_paths(snapshot, {}), true, kNow);
@@ -54,37 +45,25 @@ TEST(ObservedMetrics, EachMetric_IsAsInGoldenFile) {
   EXPECT_EQ(metrics_of(snapshot), golden.str());
 }
 
-TEST(ObservedMetrics, UnknownAge_RaisesNoAlert) {
-  Snapshot snapshot;
-  snapshot.locks = {busy_lock("/a"), lock_at("/b")};
+TEST(ObservedMetrics, UnknownAgeOrElection_RaisesNoAlert) {
+  Snapshot snapshot = snapshot_of({busy_lock("/a"), lock_at("/b"), busy_lock("/c")});
   add_holder(snapshot.locks[1], foreign("lock-0000000001"));
+  snapshot.locks[2].state.holders[0].held_since = kNow - 7500ms;
+  snapshot.locks[2].state.holders[0].is_candidate = true;
   const auto text = metrics_of(snapshot);
   EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/a\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/b\"} 60\n"));
+  EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/c\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("oldest_wait_seconds{path=\"/c\"} 0\n"));
 }
 
-TEST(ObservedMetrics, Election_RaisesNoAlert) {
-  Snapshot snapshot;
-  snapshot.locks = {busy_lock("/a")};
-  snapshot.locks[0].state.holders[0].held_since = kNow - 7500ms;
-  snapshot.locks[0].state.holders[0].is_candidate = true;
-  const auto text = metrics_of(snapshot);
-  EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/a\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("oldest_wait_seconds{path=\"/a\"} 0\n"));
-}
-
-TEST(ObservedMetrics, HostilePath_IsEscaped) {
-  Snapshot snapshot;
-  snapshot.locks = {busy_lock("/a\"} 1\n\\")};
-  EXPECT_THAT(metrics_of(snapshot), HasSubstr(R"(holds{path="/a\\\"} 1\\n\\\\"} 1)"
-                                              "\n"));
-}
-
-TEST(ObservedMetrics, HiddenCharacters_KeepPathsApart) {
+TEST(ObservedMetrics, HostilePaths_AreEscapedAndApart) {
   Snapshot snapshot;
   snapshot.locks = {busy_lock("/a\xe2\x80\xae"), busy_lock("/a\xe2\x80\xad"),
-                    busy_lock("/a\\u202e"), busy_lock("/\xc3\xa4")};
+                    busy_lock("/a\\u202e"), busy_lock("/\xc3\xa4"), busy_lock("/a\"} 1\n\\")};
   const auto text = metrics_of(snapshot);
+  EXPECT_THAT(text, HasSubstr(R"(holds{path="/a\\\"} 1\\n\\\\"} 1)"
+                              "\n"));
   EXPECT_THAT(text, HasSubstr("holds{path=\"/a\\\\u202e\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("holds{path=\"/a\\\\u202d\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("holds{path=\"/a\\\\\\\\u202e\"} 1\n"));
@@ -92,21 +71,9 @@ TEST(ObservedMetrics, HiddenCharacters_KeepPathsApart) {
   EXPECT_THAT(text, Not(HasSubstr("\xe2\x80")));
 }
 
-TEST(ObservedMetrics, UnreadableContender_HasNoAge) {
-  Snapshot snapshot;
-  snapshot.locks = {lock_at("/a")};
-  add_holder(snapshot.locks[0], unreadable("lock-0000000001"));
-  add_waiting(snapshot.locks[0], unreadable("lock-0000000002"));
-  const auto text = metrics_of(snapshot);
-  EXPECT_THAT(text, HasSubstr("oldest_hold_seconds{path=\"/a\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("oldest_wait_seconds{path=\"/a\"} 0\n"));
-}
-
 TEST(ObservedMetrics, ManyLocks_ShareALabel) {
-  Snapshot snapshot;
-  for (std::size_t i = 0; i < kMostMetricPaths + 3; ++i) {
-    snapshot.locks.push_back(busy_lock("/" + std::to_string(1000 + i)));
-  }
+  static_assert(kMostMetricPaths == 200);
+  const Snapshot snapshot = snapshot_of(busy_locks(1000, 1202));
   const auto text = metrics_of(snapshot);
   EXPECT_THAT(text, HasSubstr("waiters{path=\"/1199\"} 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("/1200")));
@@ -115,10 +82,7 @@ TEST(ObservedMetrics, ManyLocks_ShareALabel) {
 }
 
 TEST(MetricPaths, NewLock_TakesNoSeries) {
-  Snapshot snapshot;
-  for (std::size_t i = 0; i < kMostMetricPaths; ++i) {
-    snapshot.locks.push_back(busy_lock("/" + std::to_string(1000 + i)));
-  }
+  Snapshot snapshot = snapshot_of(busy_locks(1000, 1199));
   const auto before = metric_paths(snapshot, {});
   snapshot.locks.insert(snapshot.locks.begin(), busy_lock("/0"));
   EXPECT_EQ(metric_paths(snapshot, before), before);
@@ -130,4 +94,4 @@ TEST(MetricPaths, NewLock_TakesNoSeries) {
 }
 
 }  // namespace
-}  // namespace zklock::cli
+}  // namespace zklock::cli::testing
