@@ -130,16 +130,6 @@ TEST(ChildProcess, KillOfPausedChild_ReapsIt) {
   EXPECT_EQ(status->signal, SIGKILL);
 }
 
-TEST(ChildProcess, Destructor_EndsAndReapsChild) {
-  pid_t pid = 0;
-  {
-    const ChildProcess child(sleeper());
-    pid = child.pid();
-    EXPECT_FALSE(has_ended(pid));
-  }
-  EXPECT_EQ(process_state(pid), '\0');
-}
-
 TEST(ChildProcess, MissingProgramOrDirectory_Throws) {
   ChildOptions options;
   options.argv = {"zklock-no-such-program"};
@@ -149,12 +139,6 @@ TEST(ChildProcess, MissingProgramOrDirectory_Throws) {
   options = sleeper();
   options.working_dir = "/zklock/no/such/directory";
   EXPECT_THROW(ChildProcess{options}, std::system_error);
-}
-
-TEST(ChildProcess, StartingThreadEnds_ChildKeepsRunning) {
-  std::unique_ptr<ChildProcess> child;
-  std::thread([&] { child = std::make_unique<ChildProcess>(sleeper()); }).join();
-  EXPECT_FALSE(child->wait(milliseconds(100)));
 }
 
 TEST(ChildProcess, ParentKilled_ChildEnds) {

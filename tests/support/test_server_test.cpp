@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -121,15 +120,6 @@ TEST(TestServer, Destructor_LeavesNoProcessAndNoFiles) {
   EXPECT_EQ(::kill(pid, 0), -1);
   EXPECT_EQ(errno, ESRCH);
   EXPECT_FALSE(exists(directory));
-}
-
-TEST(TestServer, ExpiredSession_IsUnknownAfterwards) {
-  TestServer server;
-  server.start();
-  ASSERT_TRUE(server.wait_until_serving()) << server.log();
-  const RawClient owner(server.hosts());
-  server.expire_session(owner.session_id());
-  EXPECT_THROW(server.expire_session(owner.session_id()), std::runtime_error);
 }
 
 TEST(TestServer, NoJava_SaysWhy) {
