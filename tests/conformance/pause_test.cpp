@@ -68,8 +68,10 @@ class HolderProcess {
   Answer receive_state() {
     Answer answer;
     std::istringstream words(receive());
-    if (!(words >> answer.state >> answer.token)) throw std::runtime_error(words.str());
-    return answer;
+    if (words >> answer.state >> answer.token) return answer;
+    std::string all;  // for example, a report of a sanitizer
+    for (const std::string& line : lines()) all += line + "\n";
+    throw std::runtime_error("not a state: " + words.str() + "\n" + all);
   }
   ChildProcess& process() { return *process_; }
 
