@@ -3,6 +3,10 @@
 
 #include <array>
 #include <cstdio>
+#include <functional>
+
+#include "zklock/core/znode_data.h"
+#include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 
@@ -48,6 +52,22 @@ const char* name_of(Access access) {
 }
 
 }  // namespace
+
+std::optional<Event> contender_made(std::string_view name, const Node& node, bool by_stranger) {
+  const auto parsed = core::parse_znode_name(name);
+  if (!parsed) return std::nullopt;
+  const auto said = by_stranger ? std::nullopt : core::ZnodeData::parse(node.data);
+  const FencingToken token = core::queue_zxid(said, {node.czxid});
+  const bool reads_on = token.zxid != node.czxid;
+  return Event{.kind = Event::Kind::made,
+               .flag = !said,
+               .access = parsed->access,
+               .owner = static_cast<std::uint64_t>(node.owner.value),
+               .permits = parsed->permits,
+               .token = token,
+               .attempt = said && !reads_on ? std::hash<std::string>{}(said->attempt) : 0,
+               .text = std::string(name)};
+}
 
 std::string to_text(const Event& event, Instant start) {
   std::array<char, 64> time{};

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "zklock/core/session.h"
 #include "zklock/fencing_token.h"
 #include "zklock/participant.h"
+#include "zklock/testing/simulation/sim_ensemble.h"
 
 namespace zklock::model {
 
@@ -104,6 +107,11 @@ struct Event {
 
 /// In order of time.
 using History = std::vector<Event>;
+
+/// Returns the event `made`, without its resource, of the contender's znode `node`. `name`: its own.
+/// Returns std::nullopt for the name of another znode. `by_stranger`: by another program than zklock,
+/// whatever its data are.
+std::optional<Event> contender_made(std::string_view name, const Node& node, bool by_stranger);
 
 /// Returns one line for human readers, without a line end.
 std::string to_text(const Event& event, Instant start);

@@ -185,8 +185,6 @@ void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
   call.hold = outcome.contender->make_hold(call.kind);
   call.token = call.hold.token();
   call.node = call.hold.node();
-  watchers_[index] =
-      std::make_unique<std::stop_callback<Watcher>>(call.hold.loss_token(), Watcher{this, index});
   query_holds();
   call.is_recorded = true;
   record({.kind = Event::Kind::granted,
@@ -195,6 +193,8 @@ void LockWorld::ended(std::size_t index, detail::AcquireOutcome outcome) {
           .owner = std::hash<Owner>{}(call.owner),
           .permits = call.hold.permits(),
           .token = call.token});
+  watchers_[index] =
+      std::make_unique<std::stop_callback<Watcher>>(call.hold.loss_token(), Watcher{this, index});
   check_delay(call);
 }
 

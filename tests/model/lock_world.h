@@ -141,7 +141,8 @@ class LockWorld {
   void record(Event event);
   /// Records what the hold of each call says.
   void query_holds();
-  void record_contender(const std::string& path, bool is_made);
+  void record_made(const std::string& path);
+  void record_deleted(const std::string& path);
   /// Returns the number of a call in the history.
   static std::uint32_t number_of(std::size_t call) { return static_cast<std::uint32_t>(call + 1); }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records what happens in a LockWorld, for the Checker.
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,8 +8,6 @@
 
 #include "tests/model/lock_world.h"
 #include "zklock/core/child_nodes.h"
-#include "zklock/core/znode_data.h"
-#include "zklock/core/znode_name.h"
 
 namespace zklock::model {
 
@@ -21,8 +18,8 @@ class LockWorld::NodeEvents final : public SimEnsemble::Server {
 
   void on_node_event(const std::string& path, WatchEvent event, const NodeAcl& /*acl*/) override {
     switch (event) {
-      case WatchEvent::created: return world_.record_contender(path, true);
-      case WatchEvent::deleted: return world_.record_contender(path, false);
+      case WatchEvent::created: return world_.record_made(path);
+      case WatchEvent::deleted: return world_.record_deleted(path);
       case WatchEvent::changed: return record_change(path);
       case WatchEvent::children: return;
     }
@@ -33,7 +30,7 @@ class LockWorld::NodeEvents final : public SimEnsemble::Server {
   void record_change(const std::string& path) {
     // Another program announces a release, so the next contender does not wait for the znode.
     const bool is_by_hand = world_.world_.ensemble().acting() == SessionId{};
-    if (is_by_hand && world_.tokens_.contains(path)) world_.record_contender(path, false);
+    if (is_by_hand) world_.record_deleted(path);
     if (path != count_path()) return;
     const auto count = core::parse_permit_count(world_.world_.ensemble().find(path)->data);
     if (count) world_.record({.kind = Event::Kind::permits_set, .number = *count});
@@ -75,36 +72,26 @@ void LockWorld::query_holds() {
   }
 }
 
-void LockWorld::record_contender(const std::string& path, bool is_made) {
+void LockWorld::record_made(const std::string& path) {
   const std::string parent = std::string(kPath) + "/";
   if (!path.starts_with(parent)) return;
-  const auto name = core::parse_znode_name(std::string_view(path).substr(parent.size()));
-  if (!name) return;
-  if (!is_made) {
-    const auto made = tokens_.extract(path);
-    if (made.empty()) return;
-    const FencingToken token = made.mapped();
-    record({.kind = Event::Kind::deleted, .token = token, .text = path});
-    if (world_.ensemble().acting() != SessionId{}) return;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {  // deleted by hand
-      const bool is_taken = calls_[i]->is_recorded && calls_[i]->token.zxid == token.zxid;
-      if (is_taken) record({.kind = Event::Kind::taken, .hold = number_of(i)});
-    }
-    return;
-  }
   const Node& node = *world_.ensemble().find(path);
-  const auto data = core::ZnodeData::parse(node.data);
-  const FencingToken token = core::queue_zxid(data, {node.czxid});
-  tokens_[path] = token;
-  const bool is_first = data && token.zxid == node.czxid;
-  record({.kind = Event::Kind::made,
-          .flag = !data,
-          .access = name->access,
-          .owner = static_cast<std::uint64_t>(node.owner.value),
-          .permits = name->permits,
-          .token = token,
-          .attempt = is_first ? std::hash<std::string>{}(data->attempt) : 0,
-          .text = path.substr(parent.size())});
+  const auto made = contender_made(std::string_view(path).substr(parent.size()), node, false);
+  if (!made) return;
+  tokens_[path] = made->token;
+  record(*made);
+}
+
+void LockWorld::record_deleted(const std::string& path) {
+  const auto made = tokens_.extract(path);
+  if (made.empty()) return;
+  const FencingToken token = made.mapped();
+  record({.kind = Event::Kind::deleted, .token = token, .text = path});
+  if (world_.ensemble().acting() != SessionId{}) return;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {  // deleted by hand
+    const bool is_taken = calls_[i]->is_recorded && calls_[i]->token.zxid == token.zxid;
+    if (is_taken) record({.kind = Event::Kind::taken, .hold = number_of(i)});
+  }
 }
 
 }  // namespace zklock::model

@@ -8,7 +8,6 @@
 
 #include "zklock/core/child_nodes.h"
 #include "zklock/core/znode_data.h"
-#include "zklock/core/znode_name.h"
 
 namespace zklock::simulator {
 
@@ -27,14 +26,6 @@ std::optional<LockNode> place_of(std::string_view full, int paths) {
   const int path = full[kLocks.size()] - 'a';
   if (path < 0 || path >= paths || full[kLocks.size() + 1] != '/') return std::nullopt;
   return LockNode{path, full.substr(kLocks.size() + 2)};
-}
-
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  return hash;
 }
 
 }  // namespace
@@ -95,23 +86,12 @@ void HistoryWriter::note(Event event) {
 void HistoryWriter::node_made(std::size_t ensemble, const std::string& path) {
   const auto lock_node = place_of(path, paths_);
   if (!lock_node) return;
-  const auto parsed = core::parse_znode_name(lock_node->name);
-  if (!parsed) return;
   const model::Node& node = *universe_.ensemble(ensemble).find(path);
-  const auto said = stranger_ ? std::nullopt : core::ZnodeData::parse(node.data);
-  const FencingToken token = core::queue_zxid(said, {node.czxid});
-  const bool reads_on = token.zxid != node.czxid;
-  const std::uint32_t resource = resource_of(ensemble, lock_node->path);
-  nodes_[ensemble][path] = {resource, token.zxid, node.owner, universe_.now()};
-  note({.kind = Event::Kind::made,
-        .flag = !said,
-        .access = parsed->access,
-        .resource = resource,
-        .owner = static_cast<std::uint64_t>(node.owner.value),
-        .permits = parsed->permits,
-        .token = token,
-        .attempt = said && !reads_on ? hash_of(said->attempt) : 0,
-        .text = std::string(lock_node->name)});
+  auto made = model::contender_made(lock_node->name, node, stranger_);
+  if (!made) return;
+  made->resource = resource_of(ensemble, lock_node->path);
+  nodes_[ensemble][path] = {made->resource, made->token.zxid, node.owner, universe_.now()};
+  note(*std::move(made));
 }
 
 void HistoryWriter::node_deleted(std::size_t ensemble, const std::string& path) {
