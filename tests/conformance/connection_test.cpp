@@ -165,17 +165,11 @@ TEST_F(DefaultTimeouts, OutsideOfTheLimits_AreClamped) {
   expect_lease_of(*client_with(1h), 40s);
 }
 
-class Reconnect : public OwnServerTest {
- protected:
-  // A long session timeout: the lease outlasts a restart of the server.
-  static ClientOptions patient(ClientOptions options) {
-    options.session_timeout = 60s;
-    return options;
-  }
-};
+class Reconnect : public OwnServerTest {};
 
 TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
-  const auto client = connect(patient(options()));
+  FaultProxy door({server_.port()});
+  const auto client = connect(patient(door));
   ReentrantMutex mutex(*client, kPath);
   Chronicle<ConnectionState> received;
   const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });
@@ -192,7 +186,8 @@ TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   const auto lease = hold.valid_until();
   EXPECT_GT(lease, LeaseClock::now());
 
-  start_again(*client);
+  start_behind(door, server_);
+  EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
   EXPECT_TRUE(received.has(ConnectionState::reconnected));
   EXPECT_TRUE(eventually([&] { return hold.state() == HoldState::held; }, kTestTimeout));
   EXPECT_TRUE(eventually([&] { return hold.valid_until() > lease; }, kTestTimeout));

@@ -245,16 +245,15 @@ class GuardedTransactionFaults : public OwnServerTest {};
 
 TEST_F(GuardedTransactionFaults, InterruptedCommit_ReturnsAtOnceAndIsNotSentLater) {
   ASSERT_EQ(raw().create("/old", "1").rc, ZOK);
-  ClientOptions long_lived = options();
-  long_lived.session_timeout = 60s;  // the hold survives the restart
-  const auto client = connect(long_lived);
+  FaultProxy door({server_.port()});
+  const auto client = connect(patient(door));
   const Hold hold = ReentrantMutex(*client, kPath).acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");
   server_.kill();
   ASSERT_TRUE(eventually([&] { return hold.state() == HoldState::suspended; }, kTestTimeout));
   EXPECT_TRUE(ends_by_interruption([&] { tx.commit(); }));
-  start_again(*client);
+  start_behind(door, server_);
   GuardedTransaction last(hold);
   last.check("/old", 0);
   last.commit();  // an abandoned transaction would have been executed before

@@ -19,6 +19,7 @@
 #include "support/raw_client.h"
 #include "support/shared_server.h"
 #include "support/test_chroot.h"
+#include "zklock/testing/fault_proxy.h"
 #include "zklock/testing/servers/wait_for.h"
 #include "zklock/testing/test_server.h"
 #include "zklock/zklock.h"
@@ -167,19 +168,13 @@ struct StartedServer {
   TestServer& server_;
 };
 
-// Starts the server until `connected` is true. A server that listens before it has loaded its data
-// does not close the connections that it refuses. A client that meets such a server waits for two
-// thirds of its session timeout, as long as a lease. In that case the server is killed, which
-// closes the connection, and started again.
-template <class Fact>
-void start_until(TestServer& server, Fact connected) {
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    if (!server.is_running()) server.start();
-    if (!server.wait_until_serving()) throw std::runtime_error(server.log());
-    if (eventually(connected, 8s)) return;
-    server.kill();
-  }
-  throw std::runtime_error("clients have not come back");
+// Starts the server behind `door`, which refuses connections meanwhile. A server listens before it
+// has loaded its data, and does not answer or close the connections that it gets then. A client that
+// has one waits for two thirds of its session timeout, as long as a lease.
+inline void start_behind(FaultProxy& door, TestServer& server) {
+  door.refuse();
+  serve(server);
+  door.accept();
 }
 
 // The base of tests that stop, pause or configure a server.
@@ -198,10 +193,12 @@ class OwnServerTest : protected StartedServer, public LockTest {
     serve(server_);
     raw_.reset();  // its connection broke too
   }
-  // Starts the server and waits until `client` is connected, so that its lease survives.
-  void start_again(const Client& client) {
-    start_until(server_, [&] { return client.is_connected(); });
-    raw_.reset();
+  // Returns the options of a client that connects by `door`, and whose holds survive a restart.
+  ClientOptions patient(const FaultProxy& door) const {
+    ClientOptions patient = options();
+    patient.hosts = door.hosts() + chroot_.path();
+    patient.session_timeout = 60s;
+    return patient;
   }
 };
 

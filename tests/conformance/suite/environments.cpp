@@ -199,7 +199,8 @@ void RestartableEnvironment::stop_servers() {
 }
 
 void RestartableEnvironment::start_servers() {
-  start_until(*server(), [&] { return all_connected(); });
+  start_behind(*door_, *server());
+  check(comes([&] { return all_connected(); }), "clients have not come back");
   connect_raw_again();  // its connection broke too
 }
 

@@ -5,6 +5,7 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "conformance/suite/environment.h"
@@ -77,7 +78,12 @@ class RestartableEnvironment : public RealEnvironment {
   void start_servers() override;
 
  private:
-  explicit RestartableEnvironment(TestServer& server) : RealEnvironment(server.hosts(), &server) {}
+  explicit RestartableEnvironment(TestServer& server)
+      : RestartableEnvironment(server, std::make_unique<FaultProxy>(std::vector{server.port()})) {}
+  RestartableEnvironment(TestServer& server, std::unique_ptr<FaultProxy> door)
+      : RealEnvironment(door->hosts(), &server), door_(std::move(door)) {}
+
+  const std::unique_ptr<FaultProxy> door_;  ///< see start_behind()
 };
 
 class SimulatedEnvironment : public SingleEnvironment {
