@@ -71,7 +71,7 @@ EXCEPTIONS = {
 TOGETHER = {
     # A path lock and its parts, its calls and contenders, and the lock nodes with their parts.
     **{"zklock/engine/" + name: "zklock/engine/path_lock"
-       for name in ("observed_path", "sequence_hint", "late_creates", "pending_acquire", "contender",
+       for name in ("path_knowledge", "sequence_hint", "late_creates", "pending_acquire", "contender",
                     "loss_notification", "lock_node", "local_queue", "node_watches", "downgrade")},
     "zklock/engine/session/cleaner": "zklock/engine/session/engine_context",
     "zklock/engine/session/engine_lock": "zklock/engine/session/engine_context",

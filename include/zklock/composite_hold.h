@@ -17,7 +17,7 @@
 namespace zklock {
 
 namespace detail {
-class CompositeGrant;
+class CompositeHoldRecord;
 class PathLock;
 }  // namespace detail
 
@@ -99,10 +99,10 @@ class [[nodiscard]] ZKLOCK_EXPORT CompositeHold {
 
  private:
   friend class CompositeMutex;
-  ZKLOCK_HIDDEN CompositeHold(std::shared_ptr<detail::CompositeGrant> parts,
+  ZKLOCK_HIDDEN CompositeHold(std::shared_ptr<detail::CompositeHoldRecord> parts,
                               std::shared_ptr<detail::PathLock> refused) noexcept;
 
-  std::shared_ptr<detail::CompositeGrant> parts_;
+  std::shared_ptr<detail::CompositeHoldRecord> parts_;
   /// The part that the call did not acquire; null if parts_ is set.
   std::shared_ptr<detail::PathLock> refused_;
 };

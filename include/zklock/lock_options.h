@@ -266,6 +266,70 @@ struct CohortOptions {
   std::chrono::milliseconds lock_delay{0};
 };
 
+/// The options of a PriorityMutex. LockOptions explains the types.
+///
+/// Thread-safety: a value.
+struct PriorityOptions {
+  /// See LockOptions.
+  std::string label = {};
+  /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
+  /// to 10. Functions with a weight argument use that instead, if it is set.
+  int weight = 5;
+  /// A contender that is n units heavier overtakes an earlier one only if its sequence number is
+  /// higher by less than n * ageing. If it is higher by exactly n * ageing, the earlier one is
+  /// first. So `ageing` counts sequence numbers, not time. From its arrival to its grant, a
+  /// contender uses two sequence numbers, or three with a lock delay.
+  /// Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
+  /// contenders on the path must use the same value.
+  std::optional<int> ageing = 100;
+
+  /// See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+  /// See LockOptions. For the event `waiting`, LockEvent::position counts the contenders that would
+  /// be served earlier if no other contender arrived. It can rise when heavier contenders arrive.
+  LockListener listener = {};
+  // See LockOptions.
+  Executor executor = {};
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
+  /// See ExclusiveOptions::lock_delay.
+  std::chrono::milliseconds lock_delay{0};
+};
+
+/// The options of a QuorumMutex. LockOptions explains the types.
+///
+/// Thread-safety: a value.
+struct QuorumOptions {
+  /// See LockOptions.
+  std::string label = {};
+
+  /// How long a call waits for an ensemble that is out of reach before it skips that ensemble. An
+  /// ensemble is out of reach if its client is not connected, or its quorum does not answer. If the
+  /// deadline of the call is near, the time is shorter: the ensembles that are still to be tried
+  /// share the remaining time equally. If the ensemble is reachable and its lock is held, the call
+  /// waits until its deadline. The value must be positive.
+  std::chrono::milliseconds ensemble_timeout{2'000};
+
+  /// See LockOptions.
+  OnNodeLost on_node_lost = OnNodeLost::queue_again;
+
+  /// See LockOptions. The listener gets the events of each ensemble, even of one that was skipped
+  /// and is tried again. LockEvent::part_index is the index of the client. There are no events of
+  /// the whole; CompositeHold::loss_token() reports its loss.
+  LockListener listener = {};
+
+  /// See LockOptions. Default: the executor of the first client.
+  Executor executor = {};
+
+  /// See LockOptions. The maximum hold time counts from the grant of the whole.
+  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
+  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
+
+  /// See ExclusiveOptions::lock_delay; for each ensemble by itself. A call acquires the ensembles
+  /// one after the other, so the delays of several lost holds add up.
+  std::chrono::milliseconds lock_delay{0};
+};
+
 namespace detail {
 
 /// Returns options of a larger type. Members that `from` lacks have their defaults.
@@ -292,8 +356,24 @@ inline LockOptions::operator CohortOptions() const {
   return detail::larger_options<CohortOptions>(*this);
 }
 
+inline LockOptions::operator PriorityOptions() const {
+  return detail::larger_options<PriorityOptions>(*this);
+}
+
+inline LockOptions::operator QuorumOptions() const {
+  return detail::larger_options<QuorumOptions>(*this);
+}
+
 inline ExclusiveOptions::operator CohortOptions() const {
   return detail::larger_options<CohortOptions>(*this);
+}
+
+inline ExclusiveOptions::operator PriorityOptions() const {
+  return detail::larger_options<PriorityOptions>(*this);
+}
+
+inline ExclusiveOptions::operator QuorumOptions() const {
+  return detail::larger_options<QuorumOptions>(*this);
 }
 
 }  // namespace zklock

@@ -28,44 +28,6 @@ namespace detail {
 class LockHandle;
 }
 
-/// Options of a PriorityMutex. Every member has a default. LockOptions explains the types.
-///
-/// Thread-safety: a value.
-struct PriorityOptions {
-  /// See LockOptions.
-  std::string label = {};
-  /// Weight of lock(), try_lock() and the other functions without a weight argument: 1 (lightest)
-  /// to 10. Functions with a weight argument use that instead, if it is set.
-  int weight = 5;
-  /// A contender that is n units heavier overtakes an earlier one only if its sequence number is
-  /// higher by less than n * ageing. If it is higher by exactly n * ageing, the earlier one is
-  /// first. So `ageing` counts sequence numbers, not time. From its arrival to its grant, a
-  /// contender uses two sequence numbers, or three with a lock delay.
-  /// Range: 1 to 1,000,000. nullopt: strictly by weight; light contenders may starve. All
-  /// contenders on the path must use the same value.
-  std::optional<int> ageing = 100;
-
-  /// See LockOptions.
-  OnNodeLost on_node_lost = OnNodeLost::queue_again;
-  /// See LockOptions. For the event `waiting`, LockEvent::position counts the contenders that would
-  /// be served earlier if no other contender arrived. It can rise when heavier contenders arrive.
-  LockListener listener = {};
-  // See LockOptions.
-  Executor executor = {};
-  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
-  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
-  /// See ExclusiveOptions::lock_delay.
-  std::chrono::milliseconds lock_delay{0};
-};
-
-inline ExclusiveOptions::operator PriorityOptions() const {
-  return detail::larger_options<PriorityOptions>(*this);
-}
-
-inline LockOptions::operator PriorityOptions() const {
-  return detail::larger_options<PriorityOptions>(*this);
-}
-
 /// A reentrant, fenced mutex over all processes. Heavier contenders are served first, within the
 /// limit of PriorityOptions::ageing. Contenders of equal weight are served in the order of arrival.
 /// A holder is never displaced.

@@ -27,48 +27,6 @@ namespace zklock {
 /// only, not by the majority.
 using QuorumHold = CompositeHold;
 
-/// Options of a QuorumMutex. Every member has a default. LockOptions explains the types.
-///
-/// Thread-safety: a value.
-struct QuorumOptions {
-  /// See LockOptions.
-  std::string label = {};
-
-  /// How long a call waits for an ensemble that is out of reach before it skips that ensemble. An
-  /// ensemble is out of reach if its client is not connected, or its quorum does not answer. If the
-  /// deadline of the call is near, the time is shorter: the ensembles that are still to be tried
-  /// share the remaining time equally. If the ensemble is reachable and its lock is held, the call
-  /// waits until its deadline. The value must be positive.
-  std::chrono::milliseconds ensemble_timeout{2'000};
-
-  /// See LockOptions.
-  OnNodeLost on_node_lost = OnNodeLost::queue_again;
-
-  /// See LockOptions. The listener gets the events of each ensemble, even of one that was skipped
-  /// and is tried again. LockEvent::part_index is the index of the client. There are no events of
-  /// the whole; CompositeHold::loss_token() reports its loss.
-  LockListener listener = {};
-
-  /// See LockOptions. Default: the executor of the first client.
-  Executor executor = {};
-
-  /// See LockOptions. The maximum hold time counts from the grant of the whole.
-  std::optional<std::chrono::milliseconds> max_hold = std::nullopt;
-  std::optional<std::chrono::milliseconds> expiry_notice = std::nullopt;
-
-  /// See ExclusiveOptions::lock_delay; for each ensemble by itself. A call acquires the ensembles
-  /// one after the other, so the delays of several lost holds add up.
-  std::chrono::milliseconds lock_delay{0};
-};
-
-inline ExclusiveOptions::operator QuorumOptions() const {
-  return detail::larger_options<QuorumOptions>(*this);
-}
-
-inline LockOptions::operator QuorumOptions() const {
-  return detail::larger_options<QuorumOptions>(*this);
-}
-
 /// A reentrant lock: one path on several independent ZooKeeper ensembles. The lock is held by the
 /// owner that holds the path on a majority of them. So it survives the loss of a minority of the
 /// ensembles.

@@ -67,7 +67,7 @@ struct Scenario {
   std::array<LockWorld::Request, 2> of = {};
   std::optional<LockWorld::Request> nested = std::nullopt;
   std::optional<LockWorld::Request> beside = std::nullopt;
-  std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce;
+  std::size_t creates_at_once = detail::CreateLimiter::kMostAtOnce;
   /// The first contender holds already, and the create of its hold marker is sent.
   bool is_long_held = false;
 };

@@ -67,7 +67,7 @@ LockWorld::LockWorld(std::size_t clients, ClientOptions options, bool announces,
          .application = "test",
          .host = "host",
          .loss_callback_limit = options.loss_callback_limit,
-         .creates_at_once = creates_at_once,
+         .max_in_flight = creates_at_once,
          .announces = announces,
          .log = lines}));
   }

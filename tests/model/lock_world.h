@@ -56,10 +56,10 @@ class LockWorld {
   };
   /// `log`: where the lines of all clients go, written by the dispatcher of the first one.
   explicit LockWorld(std::size_t clients, ClientOptions options = {}, bool announces = true,
-                     std::size_t creates_at_once = detail::ClientCore::kMostCreatesAtOnce,
+                     std::size_t creates_at_once = detail::CreateLimiter::kMostAtOnce,
                      std::optional<LogTarget> log = {});
   LockWorld(std::size_t clients, LogTarget log)
-      : LockWorld(clients, {}, true, detail::ClientCore::kMostCreatesAtOnce, std::move(log)) {}
+      : LockWorld(clients, {}, true, detail::CreateLimiter::kMostAtOnce, std::move(log)) {}
   ~LockWorld();
   LockWorld(const LockWorld&) = delete;
   LockWorld& operator=(const LockWorld&) = delete;

@@ -16,7 +16,7 @@
 #include "tests/model/path_lock_fixture.h"
 #include "tests/support/lock_event_words.h"
 #include "zklock/core/child_nodes.h"
-#include "zklock/recipes/composite/composite_grant.h"
+#include "zklock/recipes/composite/composite_hold_record.h"
 
 namespace zklock::model {
 namespace {
@@ -240,9 +240,10 @@ TEST_F(LongLossLimitTest, FunctionNeverReturns_DeletedAtLimit) {
 
 TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   const auto call = granted(0, {.limit = {.longest = 3s}});
-  std::vector<detail::CompositeGrant::Part> parts;
+  std::vector<detail::CompositeHoldRecord::Part> parts;
   parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});
-  auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
+  auto held =
+      std::make_shared<detail::CompositeHoldRecord>(Owner::unique(), std::move(parts), 1, 1);
   reset_counts();
   {
     const OnLoss on_loss(held->loss_token(), NoteTime{*this});
@@ -250,7 +251,7 @@ TEST_F(LossNotificationTest, PartLost_HandsOffAfterLossOfComposite) {
   }
   EXPECT_EQ(when_notified_, 0U);
   EXPECT_EQ(handed_over(), 1U);
-  detail::CompositeGrant::release(std::move(held));
+  detail::CompositeHoldRecord::release(std::move(held));
 }
 
 class LeadershipStateTest : public LossReasonTest {

@@ -16,7 +16,7 @@
 #include "tests/model/path_lock_fixture.h"
 #include "tests/model/scripted_coordinator.h"
 #include "zklock/leader_election.h"
-#include "zklock/recipes/composite/composite_grant.h"
+#include "zklock/recipes/composite/composite_hold_record.h"
 
 namespace zklock::model {
 namespace {
@@ -217,9 +217,10 @@ TEST_F(HealthModel, LossCallbackRuns_IsRecorded) {
 
 TEST_F(HealthModel, LossCallbackOfSeveralLocks_IsRecorded) {
   const auto call = granted(0);
-  std::vector<detail::CompositeGrant::Part> parts;
+  std::vector<detail::CompositeHoldRecord::Part> parts;
   parts.push_back({std::move(lock_.call(call).hold), lock_.core(0).shared_from_this(), 0});
-  auto held = std::make_shared<detail::CompositeGrant>(Owner::unique(), std::move(parts), 1, 1);
+  auto held =
+      std::make_shared<detail::CompositeHoldRecord>(Owner::unique(), std::move(parts), 1, 1);
   const std::string node = lock_.call(call).node;
   {
     const std::stop_callback on_loss(held->loss_token(), note_running());
@@ -228,7 +229,7 @@ TEST_F(HealthModel, LossCallbackOfSeveralLocks_IsRecorded) {
   }
   EXPECT_EQ(running_, "a loss callback of several locks, with " + node);
   EXPECT_FALSE(oldest_callback().has_value());
-  detail::CompositeGrant::release(std::move(held));
+  detail::CompositeHoldRecord::release(std::move(held));
 }
 
 TEST_F(HealthModel, FunctionAfterLoss_IsSlowThenStuck) {

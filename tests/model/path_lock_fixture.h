@@ -215,7 +215,7 @@ class PathLockTest : public ::testing::Test {
 class SameNameTest : public PathLockTest {
  protected:
   explicit SameNameTest(bool announces = true)
-      : PathLockTest(detail::ClientCore::kMostCreatesAtOnce, announces) {}
+      : PathLockTest(detail::CreateLimiter::kMostAtOnce, announces) {}
 
   /// Returns a grant in the recreated path. The other clients receive no event meanwhile.
   std::size_t granted_in_later_path(std::size_t c, const Request& request = {}) {

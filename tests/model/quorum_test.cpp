@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kTimeout{800};
 struct Ended {
   Instant at;
   bool granted = false;
-  std::shared_ptr<detail::CompositeGrant> held;
+  std::shared_ptr<detail::CompositeHoldRecord> held;
   std::optional<Errc> error;
 };
 
@@ -115,7 +115,7 @@ TEST_F(QuorumModel, Composite_HasStateAndLeaseOfQuorum) {
   const auto ended = acquire();
   world().run_all();
   ASSERT_TRUE((*ended)->granted);
-  const detail::CompositeGrant& held = *(*ended)->held;
+  const detail::CompositeHoldRecord& held = *(*ended)->held;
   const auto holds = held.holds();
   const auto run_until_extended = [&](std::size_t part) {
     const Instant before = holds[part].valid_until();

@@ -14,7 +14,7 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/findings.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/settings.h"
 #include "zklock/client.h"

@@ -12,11 +12,11 @@
 #include "zklock/cli/core/candidacy_repeat.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/text.h"
+#include "zklock/cli/elect_probes.h"
 #include "zklock/cli/held_lock.h"
 #include "zklock/cli/io/events.h"
 #include "zklock/cli/io/http_server.h"
 #include "zklock/cli/io/standard_streams.h"
-#include "zklock/cli/probes.h"
 #include "zklock/cli/run_options.h"
 #include "zklock/cli/run_report.h"
 #include "zklock/cli/run_session.h"
@@ -58,10 +58,10 @@ void proclaim(const Leadership& leadership, const ElectOptions& options) {
   }
 }
 
-std::unique_ptr<Probes> make_probes(Client& client, const ElectOptions& options) {
+std::unique_ptr<ElectProbes> make_probes(Client& client, const ElectOptions& options) {
   if (!options.health) return nullptr;
   try {
-    auto probes = std::make_unique<Probes>(client, options.run.path, *options.health);
+    auto probes = std::make_unique<ElectProbes>(client, options.run.path, *options.health);
     if (!options.run.settings.quiet) {
       say(options.run, "health checks at " + url_of(probes->endpoint()) + "livez and /readyz");
     }

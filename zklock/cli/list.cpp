@@ -11,7 +11,7 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 #include "zklock/cli/core/lock_tables.h"
 #include "zklock/cli/core/snapshot.h"
 #include "zklock/cli/core/text.h"

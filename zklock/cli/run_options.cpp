@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "zklock/cli/command_support.h"
+#include "zklock/cli/core/outer_locks.h"
 #include "zklock/cli/core/text.h"
 
 namespace zklock::cli {
@@ -27,18 +27,6 @@ void refuse_together(std::string_view option, bool is_set, std::string_view othe
   if (is_set && is_other) {
     refuse(std::string(option) + " and " + std::string(other) + " exclude each other");
   }
-}
-
-/// Returns the hosts in one order, with the chroot, so that equal lists compare equal.
-std::string sorted_hosts(const std::string& hosts) {
-  const auto chroot = std::min(hosts.find('/'), hosts.size());
-  std::vector<std::string> names;
-  std::istringstream list(hosts.substr(0, chroot));
-  for (std::string name; std::getline(list, name, ',');) names.push_back(name);
-  std::ranges::sort(names);
-  std::string sorted;
-  for (const std::string& name : names) sorted += (sorted.empty() ? "" : ",") + name;
-  return sorted + hosts.substr(chroot);
 }
 
 /// Returns 0 if the file can be executed, else errno.
@@ -162,21 +150,6 @@ int parse_signal(const std::string& text) {
   refuse("there is no signal \"" + display_text(text) + '"');
 }
 
-std::string held_with(const std::string& held, const std::string& hosts, const std::string& path) {
-  const std::string line = sorted_hosts(hosts) + path;
-  std::istringstream lines(held);
-  for (std::string each; std::getline(lines, each);) {
-    const auto space = each.find(' ');
-    if (space != std::string::npos && each.substr(space + 1) == line) {
-      throw Failure(ExitCode::kData, "this command runs under the lock already (pid " +
-                                         display_text(each.substr(0, space)) +
-                                         "): it would wait for itself");
-    }
-  }
-  return held + (held.empty() || held.ends_with('\n') ? "" : "\n") + std::to_string(::getpid()) +
-         ' ' + line;
-}
-
 void check_lock_options(RunOptions& options, const Invocation& invocation) {
   LockChoice& lock = options.lock;
   refuse_together("-s", lock.shared, "-x", options.exclusive);
@@ -192,8 +165,8 @@ void check_lock_options(RunOptions& options, const Invocation& invocation) {
   lock.note = options.note.value_or("");
   options.kind = kind_of(lock);
   const char* const held = std::getenv("ZKLOCK_HELD");
-  options.held =
-      held_with(held != nullptr ? held : "", options.settings.client.hosts, options.path);
+  options.held = held_with(held != nullptr ? held : "", ::getpid(), options.settings.client.hosts,
+                           options.path);
 }
 
 void check_options(RunOptions& options, const Invocation& invocation) {

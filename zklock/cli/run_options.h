@@ -69,12 +69,6 @@ inline constexpr std::chrono::seconds kConnectionTimeout{15};
 /// client_options().
 [[nodiscard]] ClientOptions run_client_options(const RunOptions& options);
 
-/// Returns the value of ZKLOCK_HELD for a command below a lock. `held`: the present value, which
-/// has one line for each lock that an ancestor of this process holds.
-/// Throws: Failure with ExitCode::kData if the lock is among them.
-[[nodiscard]] std::string held_with(const std::string& held, const std::string& hosts,
-                                    const std::string& path);
-
 /// Sets the permits of a lock by "2/5" or "2/shared". Throws: Failure with ExitCode::kUsage.
 void read_permits(const std::string& text, LockChoice& lock);
 

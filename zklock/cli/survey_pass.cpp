@@ -32,7 +32,8 @@ void read_locks(Client& client, const std::string& root, const SurveyOptions& op
   Survey survey(client, root, options);
   Instant next_report = LeaseClock::now() + kBetweenProgressLines;
   while (!survey.is_complete()) {
-    add_page(snapshot, survey.next(kPageSize, on_progress ? Deadline(next_report) : Deadline()));
+    add_page(snapshot, survey.next(kPageSize, on_progress ? Deadline(next_report) : Deadline()),
+             kMostContenders);
     if (!on_progress || survey.is_complete() || LeaseClock::now() < next_report) continue;
     on_progress(snapshot);
     next_report = LeaseClock::now() + kBetweenProgressLines;

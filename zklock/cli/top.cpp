@@ -14,7 +14,7 @@
 #include "zklock/cli/core/duration.h"
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 #include "zklock/cli/core/run_fsm.h"
 #include "zklock/cli/core/top_view.h"
 #include "zklock/cli/io/events.h"

@@ -29,6 +29,13 @@ inline std::string no_server_answered(Duration waited, std::string_view problem)
   return text;
 }
 
+/// Returns the cause of an error: the chroot on `servers` does not exist.
+inline std::string missing_chroot(std::string_view chroot, std::string_view servers) {
+  std::string text = "the chroot ";
+  text.append(chroot).append(" of ").append(servers);
+  return text + " does not exist; create it, or set ClientOptions::create_chroot";
+}
+
 /// Returns the cause of a loss as a clause for people.
 constexpr std::string_view clause_of(LossReason reason) noexcept {
   switch (reason) {

@@ -2,10 +2,8 @@
 #include "zklock/engine/client_core.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "zklock/core/health_rules.h"
 #include "zklock/core/log_line.h"
@@ -18,24 +16,6 @@ namespace zklock::detail {
 
 namespace {
 
-/// The names of the alternatives of client::Operation.
-constexpr std::array<std::string_view, std::variant_size_v<client::Operation>> kOperationNames{
-    "create",       // CreateContender
-    "exists",       // Exists
-    "create",       // CreateParents
-    "getChildren",  // ListChildren
-    "getData",      // Get
-    "getData",      // GetAndWatch
-    "check",        // Check
-    "delete",       // Delete
-    "multi",        // AnnounceAndDelete
-    "getChildren",  // ListAndWatch
-    "exists",       // ExistsAndWatch
-    "multi",        // Transaction
-    "sync",         // Sync
-};
-static_assert(!kOperationNames.back().empty());
-
 void add(DurationHistogram& sum, const DurationHistogram& more) {
   for (std::size_t i = 0; i < sum.counts.size(); ++i) sum.counts[i] += more.counts[i];
   sum.sum += more.sum;
@@ -47,9 +27,9 @@ constexpr std::size_t kMostAtOnce = 128;
 /// Returns the requests of which at least one was answered, by name.
 std::vector<RequestMetrics> by_name(const client::CoordinatorStats& stats) {
   std::vector<RequestMetrics> requests;
-  for (std::size_t i = 0; i < kOperationNames.size(); ++i) {
+  for (std::size_t i = 0; i < client::kOperationNames.size(); ++i) {
     if (stats.requests.at(i).count() == 0) continue;
-    const std::string_view name = kOperationNames.at(i);
+    const std::string_view name = client::kOperationNames.at(i);
     auto known = std::ranges::find(requests, name, &RequestMetrics::operation);
     if (known == requests.end()) {
       requests.push_back({.operation = name});

@@ -26,16 +26,16 @@ Contender::~Contender() {
 void Contender::assert_invariants() const noexcept {
   assert(calls_.empty() || ownership_.state() == Ownership::State::waiting);
   assert((ownership_.count() > 0) == (holds() || ownership_.state() == Ownership::State::lost));
-  assert(ownership_.count() == 0 || grant_);
+  assert(ownership_.count() == 0 || record_);
 }
 
 void Contender::add_to(LabelStates& states, core::Instant now) const {
   if (metrics_ == nullptr) return;
-  if (holds() && grant_->check_valid(now)) {
+  if (holds() && record_->check_valid(now)) {
     LabelState& state = states[metrics_];
     ++state.holds;
     state.leaders += leads_ ? 1 : 0;
-    state.oldest_hold = std::max(state.oldest_hold, now - grant_->since());
+    state.oldest_hold = std::max(state.oldest_hold, now - record_->since());
   } else if (const PendingAcquire* const call = oldest_call()) {
     LabelState& state = states[metrics_];
     ++state.waiters;
@@ -52,7 +52,7 @@ void Contender::on_position(std::size_t position) {
 std::optional<Error> Contender::refusal(core::CountKind kind, const core::QueueRule& rule) const {
   if (ownership_.state() == Ownership::State::lost ||
       ownership_.state() == Ownership::State::over) {
-    const auto reason = grant_ ? grant_->loss_reason() : std::nullopt;
+    const auto reason = record_ ? record_->loss_reason() : std::nullopt;
     const std::string why = reason ? " (" + std::string(core::clause_of(*reason)) + ")" : "";
     return error(Errc::lock_lost, "this owner's earlier hold was lost" + why + "; unlock it first");
   }

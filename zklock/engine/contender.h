@@ -14,8 +14,8 @@
 
 #include "zklock/core/acquire_fsm.h"
 #include "zklock/core/ownership.h"
-#include "zklock/engine/callback/serial_listener.h"
-#include "zklock/engine/grant.h"
+#include "zklock/engine/callback/event_delivery.h"
+#include "zklock/engine/hold_record.h"
 #include "zklock/engine/lock_event_reporter.h"
 #include "zklock/engine/lock_node.h"
 #include "zklock/engine/loss_notification.h"
@@ -103,7 +103,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   // Used by Hold: from any thread, without an EngineLock.
   Hold make_hold(core::CountKind kind) { return Hold(shared_from_this(), kind); }
   /// REQUIRES: the contender was granted.
-  const Grant& grant() const noexcept { return *grant_; }
+  const HoldRecord& hold_record() const noexcept { return *record_; }
   /// Returns the owner that the znode and the Hold name; it can differ from key().
   const Owner& owner() const noexcept { return reporter_.owner(); }
   PathLock& path_lock() const noexcept { return *path_; }
@@ -201,7 +201,7 @@ class Contender final : public std::enable_shared_from_this<Contender> {
   std::weak_ptr<LossNotification> loss_;
 
   // set before the grant is reported, then constant
-  std::unique_ptr<Grant> grant_;
+  std::unique_ptr<HoldRecord> record_;
 };
 
 }  // namespace zklock::detail

@@ -19,16 +19,16 @@ void Contender::on_granted(core::Instant now) {
   assert(!calls.empty());
   const core::HoldLimit limit = calls.front()->terms().limit;  // the oldest call decides it
   const std::uint64_t grant_index = node_->count_grant();
-  grant_ = std::make_unique<Grant>(
+  record_ = std::make_unique<HoldRecord>(
       context(), reporter_,
-      Grant::Terms{.token = {node_->machine().node().token().zxid, grant_index},
-                   .lease = node_->lease(),
-                   .permits = policy().rule.wanted,
-                   .limit = limit,
-                   .since = now},
+      HoldRecord::Terms{.token = {node_->machine().node().token().zxid, grant_index},
+                        .lease = node_->lease(),
+                        .permits = policy().rule.wanted,
+                        .limit = limit,
+                        .since = now},
       limit.longest ? clock_reader() : nullptr);
   log_acquired(now - calls.front()->began());
-  ownership_.on_granted();  // after grant_ is set: check_validity() reads it
+  ownership_.on_granted();  // after record_ is set: check_validity() reads it
   for (const auto& call : calls) {
     give_count(*call);
     call->count_grant(now);
@@ -45,7 +45,7 @@ void Contender::log_acquired(core::Duration waited) const {
   if (!context().logs(level)) return;
   const bool logs_events = context().logs(LogLevel::debug);
   reporter_.log(level, logs_events ? LogKind::event : LogKind::slow_acquire, "acquired",
-                {.token = grant_->token(), .node = node_->own_name(), .waited = waited});
+                {.token = record_->token(), .node = node_->own_name(), .waited = waited});
 }
 
 void Contender::give_count(PendingAcquire& call) {
@@ -53,18 +53,18 @@ void Contender::give_count(PendingAcquire& call) {
   call.complete({.contender = self});
   ownership_.add(call.kind());
   const std::uint64_t thread = call.reentrant_thread();
-  if (thread != 0) path_->on_locked(thread, {self, grant_.get()});
+  if (thread != 0) path_->on_locked(thread, {self, record_.get()});
 }
 
 void Contender::count_end(HoldEnd end, core::Instant now) const noexcept {
-  if (metrics_ != nullptr) metrics_->add_hold(end, now - grant_->since());
+  if (metrics_ != nullptr) metrics_->add_hold(end, now - record_->since());
 }
 
 core::Instant Contender::check_validity() {
   path_->assert_held();
   if (!holds()) return {};
   const core::Instant now = context().scheduler().now();
-  if (!grant_->check_valid(now)) lose(grant_->loss_reason().value());
+  if (!record_->check_valid(now)) lose(record_->loss_reason().value());
   return now;
 }
 
@@ -74,23 +74,23 @@ std::function<void()> Contender::clock_reader() {
 
 void Contender::check_clock() {
   check_validity();
-  if (holds()) grant_->check_clock();
+  if (holds()) record_->check_clock();
 }
 
 void Contender::on_suspended() {
-  if (holds()) grant_->on_suspended();
+  if (holds()) record_->on_suspended();
 }
 
 void Contender::on_resumed() {
-  if (holds()) grant_->on_resumed();
+  if (holds()) record_->on_resumed();
 }
 
 void Contender::on_release_requested(bool force) {
   check_validity();
   if (!holds()) return;
   if (force) return lose(LossReason::forced);
-  post_after_unlock(path_,
-                    [source = grant_->on_release_requested()]() mutable { source.request_stop(); });
+  post_after_unlock(
+      path_, [source = record_->on_release_requested()]() mutable { source.request_stop(); });
 }
 
 // ---- a release ----------------------------------------------------------------------------------
@@ -108,15 +108,15 @@ Ownership::Dropped Contender::drop(core::CountKind kind, bool thread_ended) noex
   outlive_lock();
   path_->dismiss(*this);
   if (!held) return dropped;
-  grant_->release();
+  record_->release();
   count_end(HoldEnd::released, now);
   if (context().logs(LogLevel::debug)) {
     reporter_.log(LogLevel::debug, LogKind::event, "released",
-                  {.token = grant_->token(), .held = now - grant_->since()});
+                  {.token = record_->token(), .held = now - record_->since()});
   }
   thread_ended_ |= thread_ended;
   // A transaction in flight that checks the znode must end before the next grant.
-  const bool may_grant = !thread_ended_ && !grant_->has_open_commits();
+  const bool may_grant = !thread_ended_ && !record_->has_open_commits();
   if (may_grant && node_->hand_off_or_retain()) return dropped;
   using Cause = LockNode::RemovalCause;
   const auto next = may_grant ? node_->session_successor() : nullptr;
@@ -176,7 +176,7 @@ bool Contender::renew(std::optional<core::Duration> length) {
   if (context().forked()) return false;
   const EngineLock lock(path_->entry());
   check_validity();
-  return holds() && grant_->renew(length, clock_reader());
+  return holds() && record_->renew(length, clock_reader());
 }
 
 bool Contender::delete_with_node(std::string path) {

@@ -42,7 +42,7 @@ void Contender::lose(LossReason why) noexcept {
   path_->assert_held();
   if (!ownership_.lose()) return;
   const auto self = shared_from_this();
-  const LossReason reason = grant_->lose(why);
+  const LossReason reason = record_->lose(why);
   const core::Instant now = context().scheduler().now();
   count_end(end_by(reason), now);
   if (metrics_ != nullptr) metrics_->add_loss(reason);
@@ -57,9 +57,9 @@ void Contender::lose(LossReason why) noexcept {
   if (why != LossReason::closed && context().logs(LogLevel::warning)) {
     line = reporter_.line(
         "lost: " + std::string(core::clause_of(reason)),
-        {.token = grant_->token(), .node = node_->own_name(), .held = now - grant_->since()});
+        {.token = record_->token(), .node = node_->own_name(), .held = now - record_->since()});
   }
-  const auto loss = std::make_shared<LossNotification>(path_, grant_->loss_source(),
+  const auto loss = std::make_shared<LossNotification>(path_, record_->loss_source(),
                                                        std::move(delete_node), std::move(line));
   loss_ = loss;
   loss->start();
@@ -73,7 +73,7 @@ void Contender::lose(LossReason why) noexcept {
 void Contender::delete_lost_node(BackgroundWork::Id work, core::Instant lost_at) {
   const bool is_late = context().scheduler().now() - lost_at > kLongestUnwatched;
   const bool in_doubt =
-      is_late || node_->machine().delay_markers().has_own() || !grant_->check_lease();
+      is_late || node_->machine().delay_markers().has_own() || !record_->check_lease();
   node_->remove(in_doubt ? LockNode::RemovalCause::loss : LockNode::RemovalCause::release, work);
 }
 

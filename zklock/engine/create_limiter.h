@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,8 +25,13 @@ namespace zklock::detail {
 /// Thread-safety: none. REQUIRES: the engine mutex is held. The path lock owns this object.
 class CreateLimiter {
  public:
-  /// `at_once`: the limit, at least 1. EngineContext::kMostCreatesAtOnce is the default.
-  explicit CreateLimiter(std::size_t at_once) : at_once_(at_once) {}
+  /// The limit. With 100 creates in flight the ensemble is never idle: it executes fewer than 100
+  /// within a round trip of 1 ms.
+  static constexpr std::size_t kMostAtOnce = 100;
+
+  /// `max_in_flight`: ClientOptions::max_in_flight. The limit is not higher than that.
+  explicit CreateLimiter(std::size_t max_in_flight)
+      : at_once_(std::min(kMostAtOnce, max_in_flight)) {}
   CreateLimiter(const CreateLimiter&) = delete;
   CreateLimiter& operator=(const CreateLimiter&) = delete;
 

@@ -22,7 +22,7 @@ bool blocks(const Contender& holder, const Contender& waiter) {
   if (ours == Access::permits || theirs == Access::permits) return false;
   const bool only_reads = ours == Access::shared || holder.ownership().exclusive_count() == 0;
   if (only_reads && theirs == Access::shared) return false;
-  return holder.grant().check_held();  // last: it reads the clock
+  return holder.hold_record().check_held();  // last: it reads the clock
 }
 
 /// Returns whether `writer` waits ahead of the reader `reader`, or may do so: before both znodes
@@ -40,7 +40,7 @@ bool waits_ahead(const Contender& writer, const Contender& reader) {
 /// Returns whether only unlock() by the owner's thread, or a loss, ends the hold.
 bool is_thread_bound(const Contender& holder) {
   const core::Ownership& ownership = holder.ownership();
-  return !holder.grant().is_limited() && ownership.count(core::CountKind::hold) == 0 &&
+  return !holder.hold_record().is_limited() && ownership.count(core::CountKind::hold) == 0 &&
          ownership.count(core::CountKind::shared_hold) == 0;
 }
 

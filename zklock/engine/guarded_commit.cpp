@@ -71,7 +71,7 @@ void GuardedCommit::withdraw() {
 void GuardedCommit::begin() {
   assert(state_ == State::created);
   if (auto refused = refusal(what_)) return finish(std::move(refused));
-  for (const auto& guard : what_.guards) guard->grant().add(*this);
+  for (const auto& guard : what_.guards) guard->hold_record().add(*this);
   submit();
 }
 
@@ -87,8 +87,8 @@ std::optional<Error> GuardedCommit::refusal(const GuardedWrites& what) {
   }
   if (size > kMaxRequestBytes) return too_large(what.operation, what.lock_path());
   for (const auto& guard : what.guards) {
-    if (guard->grant().state() == HoldState::lost ||
-        guard->grant().session() != what.guards.front()->grant().session()) {
+    if (guard->hold_record().state() == HoldState::lost ||
+        guard->hold_record().session() != what.guards.front()->hold_record().session()) {
       return Error(Errc::lock_lost, what.operation, guard->path_lock().path().str(),
                    "the hold is lost; nothing was sent");
     }
@@ -104,8 +104,8 @@ Error GuardedCommit::too_large(const char* operation, const std::string& lock_pa
 std::optional<Error> GuardedCommit::obstacle() const {
   if (given_up_) return error(Errc::not_connected, "the commit was abandoned; nothing was written");
   // If a guard was released meanwhile, its znode may already belong to another contender.
-  const bool all_hold =
-      std::ranges::all_of(what_.guards, [](const auto& g) { return g->grant().check_held(); });
+  const bool all_hold = std::ranges::all_of(
+      what_.guards, [](const auto& g) { return g->hold_record().check_held(); });
   if (!all_hold) return error(Errc::lock_lost, "the hold is lost; nothing was sent");
   if (!deadline_.has_passed(context().scheduler().now())) return std::nullopt;
   return error(Errc::not_connected, "the deadline has passed; nothing was sent");
@@ -123,10 +123,11 @@ void GuardedCommit::submit() {
     timer_ = context().scheduler().at(deadline_.at(),
                                       under_lock(weak_from_this(), [this] { on_deadline(); }));
   }
-  for (const auto& guard : what_.guards) guard->grant().commit_begins();
+  for (const auto& guard : what_.guards) guard->hold_record().commit_begins();
   state_ = State::submitted;
   request_ = context().coordinator().submit(
-      {.operation = std::move(transaction), .session = what_.guards.front()->grant().session()},
+      {.operation = std::move(transaction),
+       .session = what_.guards.front()->hold_record().session()},
       under_lock(shared_from_this(), [this](const client::Reply& reply) { on_answered(reply); }));
 }
 
@@ -136,7 +137,7 @@ void GuardedCommit::on_answered(const client::Reply& reply) {
   // If the outcome is unknown, it may be executed later. So the locks are never handed off on these
   // znodes.
   if (core::sort_of(reply.status) != StatusSort::outcome_unknown) {
-    for (const auto& guard : what_.guards) guard->grant().commit_ended();
+    for (const auto& guard : what_.guards) guard->hold_record().commit_ended();
   }
   if (state_ == State::over) return;
   const auto failed = static_cast<std::size_t>(reply.failed_operation);
@@ -233,7 +234,7 @@ void GuardedCommit::finish(std::optional<Error> error) {
   assert(state_ != State::over);
   state_ = State::over;
   context().scheduler().cancel(timer_);
-  for (const auto& guard : what_.guards) guard->grant().remove(*this);
+  for (const auto& guard : what_.guards) guard->hold_record().remove(*this);
   context().mutex().after_unlock(
       [done = std::exchange(done_, nullptr), error = std::move(error)] { done(error); });
 }

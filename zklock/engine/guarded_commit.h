@@ -53,7 +53,7 @@ struct GuardedWrites {
 /// for start() and withdraw(): the engine mutex is not held. REQUIRES for all others: it is held.
 /// Made by std::make_shared.
 class GuardedCommit final : public std::enable_shared_from_this<GuardedCommit>,
-                            private Grant::LossObserver {
+                            private HoldRecord::LossObserver {
  public:
   using Done = std::function<void(std::optional<Error>)>;
   /// A larger transaction is refused: a server drops the connection at 1 MiB, and the client would

@@ -161,9 +161,9 @@ void LocalQueue::count_if_due() {
 
 void LocalQueue::on_counted(const client::Reply& reply, std::size_t contenders) {
   if (ended_) return;
-  path().observed().record_stat(reply);
+  path().knowledge().record_stat(reply);
   budget_.on_counted(reply.status == core::Status::ok && contenders == 1 &&
-                     !path().observed().counter_has_ended());
+                     !path().knowledge().counter_has_ended());
   if (!node_.is_idle()) return count_if_due();  // grants were made since the request
   if (behind_.empty()) {
     if (policy_.keep_idle_for.count() == 0) return end_idling();
@@ -223,7 +223,7 @@ void LocalQueue::look_for_arrivals() {
 }
 
 void LocalQueue::on_listed(const client::Reply& reply) {
-  path().observed().record_stat(reply);
+  path().knowledge().record_stat(reply);
   const bool ok = reply.status == core::Status::ok;
   const auto queue = ok ? core::contenders(reply.children) : std::vector<core::ZnodeName>{};
   const bool there =
@@ -231,7 +231,7 @@ void LocalQueue::on_listed(const client::Reply& reply) {
       reply.token < node_.machine().node().token();
   if (reply.status == core::Status::no_node || (ok && !there)) return node_.on_own_node_deleted();
   // If the list failed, assume other contenders. At the counter's end they wait without a znode.
-  if (!ok || queue.size() > 1 || path().observed().counter_has_ended()) {
+  if (!ok || queue.size() > 1 || path().knowledge().counter_has_ended()) {
     budget_.on_others_found();
     return end_idling();
   }

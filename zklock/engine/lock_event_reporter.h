@@ -11,7 +11,7 @@
 #include "zklock/core/lazy.h"
 #include "zklock/core/lock_path.h"
 #include "zklock/core/log_line.h"
-#include "zklock/engine/callback/serial_listener.h"
+#include "zklock/engine/callback/event_delivery.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/engine/session/limited_log.h"
 #include "zklock/fencing_token.h"

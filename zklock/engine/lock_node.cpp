@@ -77,105 +77,6 @@ void LockNode::carry_out(Effect effect) {
   }
 }
 
-client::RequestId LockNode::submit(client::Operation operation, SessionId session,
-                                   client::ReplyHandler handler) {
-  return context().coordinator().submit(
-      {.operation = std::move(operation), .session = session, .wanted_since = wanted_since_},
-      std::move(handler));
-}
-
-/// `wanted_since`: the start of the request's wait for a connection.
-void LockNode::create(std::string attempt, core::Instant wanted_since) {
-  watches_.disarm_own();
-  watches_.forget_predecessors();
-  end_delay();
-  wanted_since_ = wanted_since;
-  // If it was let through already, the parent was created, or the session is new.
-  if (!let_through_) let_through_ = enter_create_limiter();
-  if (!let_through_) return;
-  const bool lists = fsm_.present_rule().shares_count();
-  const bool counts = fsm_.is_counting_children() && !lists;
-  const bool makes_path = path_->observed().should_create_path();
-  core::ZnodeData data = context().identify(caller_);
-  data.attempt = std::move(attempt);
-  request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(), data.encode(),
-                                  counts, makes_path};
-  create_id_ = context().coordinator().submit(
-      {.operation = std::move(create), .wanted_since = wanted_since_},
-      on_reply([counts, makes_path](LockNode& p, const auto& r) {
-        p.path_->observed().record_create(r, makes_path);
-        if (r.status == Status::ok) p.node_made();
-        p.create_sent_at_ =
-            r.sent_at;  // even if the outcome is unknown: on_inspected() may find the znode
-        p.created_ms_ = r.created_ms;
-        const auto answer = p.answer_of(r);
-        // Only a znode that is first by its number is granted without the count.
-        auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
-        if (!counts) return effects;
-        assert(r.parent || r.status != Status::ok);
-        return p.on_counted(r.parent ? *r.parent : r);
-      }));
-  if (makes_path) path_->observed().record_path_exists();
-  if (lists) list({});
-  wanted_since_ = context().scheduler().now();
-}
-
-void LockNode::drop_unsent() {
-  const bool waits = !let_through_ && path_->create_limiter().withdraw(fsm_.attempt().number());
-  if (waits) return fsm_.on_create_withdrawn();
-  context().coordinator().cancel_unsent(create_id_);
-  context().coordinator().cancel_unsent(permit_count_id_);
-  context().coordinator().cancel_unsent(list_id_);
-}
-
-/// Returns whether the create may be sent now. Otherwise it is sent later.
-bool LockNode::enter_create_limiter() {
-  return path_->create_limiter().enter(fsm_.attempt().number(), [self = shared_from_this()] {
-    self->let_through_ = true;
-    self->create(self->fsm_.attempt().text(), self->wanted_since_);
-  });
-}
-
-void LockNode::node_made() {
-  had_node_ = true;
-  path_->node_made();
-}
-
-core::AcquireEffects LockNode::on_counted(const client::Reply& parent) {
-  path_->observed().record_stat(parent);
-  return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
-                         update_lease());
-}
-
-// If the sequence numbers began again, the delete of an older znode may have deleted this one. Then
-// the outcome is reported as unknown, so that the machine searches for the znode.
-core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
-  const auto name = core::ZnodeName::parse(created.name);
-  if (name) path_->observed().record_sequence(name->sequence);
-  if (created.status == Status::ok) saw_own_node(created);
-  const bool outcome_unknown =
-      created.status == Status::ok && name &&
-      (path_->observed().record_own_node(name->sequence, created.token, created.session) ||
-       created.sent_at <= path_->observed().recreation_noticed_at());
-  const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
-  return {outcome_unknown ? Status::unknown : retried_status(created),
-          created.session,
-          created.name,
-          created.token,
-          created.detail,
-          first};
-}
-
-// Each call decides how long it waits for a connection. While a call waits, the machine sees
-// `throttled` instead of `not_connected`, and so sends the request again later.
-core::Status LockNode::retried_status(const client::Reply& reply) {
-  const bool is_wanted = !front_.expired();
-  if (reply.status != Status::not_connected || (is_wanted && !fsm_.policy().wait))
-    return reply.status;
-  if (is_wanted && !had_node_) notify_unreachable(reply.detail);
-  return Status::throttled;
-}
-
 void LockNode::watch_predecessor(const Effect& effect) {
   const auto& all = fsm_.predecessors().nodes();
   const auto which = static_cast<std::size_t>(std::ranges::find(all, effect.text) - all.begin());
@@ -216,6 +117,99 @@ bool LockNode::update_lease(SessionId session) {
   if (!lease) return false;
   lease_ = std::move(lease);
   return true;
+}
+
+// ---- events of the session and of the znode -----------------------------------------------------
+
+void LockNode::on_lease_event(LeaseEvent& event) {
+  const auto self = shared_from_this();  // the contender may drop its reference
+  const auto holder = front();
+  const bool is_its_session = event.session == fsm_.node().session();
+  switch (event.kind) {
+    case LeaseEvent::Kind::session_ended: on_session_ended(event.session); break;
+    case LeaseEvent::Kind::lease_expired: on_lease_expired(event.lease); break;
+    case LeaseEvent::Kind::suspended:
+      if (holder && is_its_session) holder->on_suspended();
+      break;
+    case LeaseEvent::Kind::resumed:
+      if (holder && is_its_session) holder->on_resumed();
+      break;
+    case LeaseEvent::Kind::tick:
+      path_->on_tick(event.tick);
+      on_tick(event.requests);
+      break;
+    case LeaseEvent::Kind::closed: end_watches(); break;
+  }
+  assert((path_->assert_invariants(), true));
+}
+
+void LockNode::on_session_ended(SessionId session) {
+  if (!is_granted()) return run(fsm_.on_session_ended(session));
+  if (session == fsm_.node().session()) lose(LossReason::session_expired);
+}
+
+void LockNode::on_lease_expired(const std::shared_ptr<core::Lease>& lease) {
+  if (is_granted() && lease == lease_) lose(context().keeper().reason_of_lapse(lease->session()));
+}
+
+void LockNode::lose(LossReason why) {
+  path_->assert_held();
+  if (const auto holder = front()) return holder->lose(why);
+  if (!is_idle()) return;
+  remove(why == LossReason::lease_expired ? RemovalCause::lapse_without_holder
+                                          : RemovalCause::already_deleted);
+}
+
+void LockNode::on_tick(int& requests) {
+  path_->assert_held();
+  const bool is_used = !front_.expired() || is_idle();
+  if (!fsm_.node().exists() || !is_used || has_ended_) return;
+  if (!is_granted()) {
+    if (requests > 0 && watch_own()) --requests;
+    return;
+  }
+  watch_own();
+  watches_.watch_release_requests();
+  if (local_queue() != nullptr) local_queue()->on_tick();  // may end the lock node
+  if (requests > 0 && !has_ended_ && mark_hold()) --requests;
+}
+
+bool LockNode::watch_own() {
+  return is_name_settled() && watches_.watch_own();
+}
+
+void LockNode::on_own_node_deleted() {
+  path_->assert_held();
+  if (!fsm_.node().exists()) return;
+  if (!is_granted()) return run(fsm_.on_own_node_deleted());
+  const auto self = shared_from_this();  // the contender may drop its reference
+  lose(LossReason::node_deleted);
+  // A downgrade that was in flight when the path was deleted can create the reader's znode in the
+  // recreated path.
+  const bool may_exist = is_name_unknown() || has_downgraded();
+  const bool has_siblings =
+      holding_ && (!holding_->siblings.empty() || holding_->marker.may_exist());
+  if (may_exist || has_siblings) remove(RemovalCause::loss);
+}
+
+void LockNode::on_path_recreated() {
+  if (fsm_.node().exists() && path_->knowledge().is_stale(fsm_.node().token()))
+    on_own_node_deleted();
+}
+
+void LockNode::on_release_requested(bool force) {
+  path_->assert_held();
+  const auto self = shared_from_this();  // the contender may drop its reference
+  if (const auto holder = front()) holder->on_release_requested(force);
+  if (local_queue() != nullptr) local_queue()->on_release_requested();
+}
+
+/// Returns whether SequenceHint may use the grants of this lock node: it is a mutex that waits,
+/// predicts, and creates no marker.
+bool LockNode::may_feed_sequence_hint() const noexcept {
+  const core::AcquireFsm::Policy& policy = fsm_.policy();
+  const bool guesses = policy.wait && !policy.always_list;
+  return is_mutex() && guesses && policy.lock_delay.count() == 0;
 }
 
 // ---- its znode ----------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests by which a lock node carries out the effects of its machine, except the create.
+// The requests by which a lock node carries out the effects of its machine.
 #include "zklock/client/port/submit_then_get.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/lock_node.h"
@@ -9,12 +9,29 @@ namespace zklock::detail {
 using core::Status;
 namespace request = client::request;
 
+client::RequestId LockNode::submit(client::Operation operation, SessionId session,
+                                   client::ReplyHandler handler) {
+  return context().coordinator().submit(
+      {.operation = std::move(operation), .session = session, .wanted_since = wanted_since_},
+      std::move(handler));
+}
+
+// Each call decides how long it waits for a connection. While a call waits, the machine sees
+// `throttled` instead of `not_connected`, and so sends the request again later.
+core::Status LockNode::retried_status(const client::Reply& reply) {
+  const bool is_wanted = !front_.expired();
+  if (reply.status != Status::not_connected || (is_wanted && !fsm_.policy().wait))
+    return reply.status;
+  if (is_wanted && !had_node_) notify_unreachable(reply.detail);
+  return Status::throttled;
+}
+
 // ---- the lock path ------------------------------------------------------------------------------
 
 void LockNode::create_parents() {
   create_id_ = submit(request::CreateParents{path_->path().str()}, {},
                       on_reply([](LockNode& p, const auto& r) {
-                        if (r.status == Status::ok) p.path_->observed().record_path_exists();
+                        if (r.status == Status::ok) p.path_->knowledge().record_path_exists();
                         return p.fsm_.on_done({p.retried_status(r), r.detail});
                       }));
 }
@@ -71,7 +88,7 @@ void LockNode::list(SessionId session) {
 }
 
 core::AcquireEffects LockNode::on_listed(const client::Reply& queue, const client::Reply& count) {
-  path_->observed().record_stat(queue);
+  path_->knowledge().record_stat(queue);
   auto effects = fsm_.on_listed({retried_status(queue),
                                  queue.token,
                                  queue.children,
@@ -105,13 +122,95 @@ core::AcquireEffects LockNode::on_inspected(const client::Reply& reply) {
   if (created_ms_ == 0 && fsm_.node().token() == reply.token) created_ms_ = reply.created_ms;
   if (fsm_.node().exists()) {
     saw_own_node(reply);
-    path_->observed().record_own_node(fsm_.node().sequence(), fsm_.node().token(),
-                                      fsm_.node().session());
+    path_->knowledge().record_own_node(fsm_.node().sequence(), fsm_.node().token(),
+                                       fsm_.node().session());
   }
   return effects;
 }
 
 // ---- its own znode ------------------------------------------------------------------------------
+
+/// `wanted_since`: the start of the request's wait for a connection.
+void LockNode::create(std::string attempt, core::Instant wanted_since) {
+  watches_.disarm_own();
+  watches_.forget_predecessors();
+  end_delay();
+  wanted_since_ = wanted_since;
+  // If it was let through already, the parent was created, or the session is new.
+  if (!let_through_) let_through_ = enter_create_limiter();
+  if (!let_through_) return;
+  const bool lists = fsm_.present_rule().shares_count();
+  const bool counts = fsm_.is_counting_children() && !lists;
+  const bool makes_path = path_->knowledge().should_create_path();
+  core::ZnodeData data = context().identify(caller_);
+  data.attempt = std::move(attempt);
+  request::CreateContender create{path_->path().str(), fsm_.present_rule().prefix(), data.encode(),
+                                  counts, makes_path};
+  create_id_ = context().coordinator().submit(
+      {.operation = std::move(create), .wanted_since = wanted_since_},
+      on_reply([counts, makes_path](LockNode& p, const auto& r) {
+        p.path_->knowledge().record_create(r, makes_path);
+        if (r.status == Status::ok) p.node_made();
+        p.create_sent_at_ =
+            r.sent_at;  // even if the outcome is unknown: on_inspected() may find the znode
+        p.created_ms_ = r.created_ms;
+        const auto answer = p.answer_of(r);
+        // Only a znode that is first by its number is granted without the count.
+        auto effects = p.fsm_.on_created(answer, answer.first && p.update_lease(r.session));
+        if (!counts) return effects;
+        assert(r.parent || r.status != Status::ok);
+        return p.on_counted(r.parent ? *r.parent : r);
+      }));
+  if (makes_path) path_->knowledge().record_path_exists();
+  if (lists) list({});
+  wanted_since_ = context().scheduler().now();
+}
+
+void LockNode::drop_unsent() {
+  const bool waits = !let_through_ && path_->create_limiter().withdraw(fsm_.attempt().number());
+  if (waits) return fsm_.on_create_withdrawn();
+  context().coordinator().cancel_unsent(create_id_);
+  context().coordinator().cancel_unsent(permit_count_id_);
+  context().coordinator().cancel_unsent(list_id_);
+}
+
+/// Returns whether the create may be sent now. Otherwise it is sent later.
+bool LockNode::enter_create_limiter() {
+  return path_->create_limiter().enter(fsm_.attempt().number(), [self = shared_from_this()] {
+    self->let_through_ = true;
+    self->create(self->fsm_.attempt().text(), self->wanted_since_);
+  });
+}
+
+void LockNode::node_made() {
+  had_node_ = true;
+  path_->node_made();
+}
+
+core::AcquireEffects LockNode::on_counted(const client::Reply& parent) {
+  path_->knowledge().record_stat(parent);
+  return fsm_.on_counted({parent.status, parent.session, parent.pzxid, parent.child_count},
+                         update_lease());
+}
+
+// If the sequence numbers began again, the delete of an older znode may have deleted this one. Then
+// the outcome is reported as unknown, so that the machine searches for the znode.
+core::CreatedAnswer LockNode::answer_of(const client::Reply& created) {
+  const auto name = core::ZnodeName::parse(created.name);
+  if (name) path_->knowledge().record_sequence(name->sequence);
+  if (created.status == Status::ok) saw_own_node(created);
+  const bool outcome_unknown =
+      created.status == Status::ok && name &&
+      (path_->knowledge().record_own_node(name->sequence, created.token, created.session) ||
+       created.sent_at <= path_->knowledge().recreation_noticed_at());
+  const bool first = name && !outcome_unknown && path_->sequence_hint().is_first(name->sequence);
+  return {outcome_unknown ? Status::unknown : retried_status(created),
+          created.session,
+          created.name,
+          created.token,
+          created.detail,
+          first};
+}
 
 // The reply to a multi has the name of the created znode, but not its stat. So the stat is
 // requested after it.

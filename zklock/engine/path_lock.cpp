@@ -39,7 +39,7 @@ std::string_view other_count(const core::Ownership& own, core::CountKind kind) {
 }  // namespace
 
 PathLock::PathLock(std::shared_ptr<EngineContext> context, core::LockPath path, bool counter_ended)
-    : context_(std::move(context)), path_(std::move(path)), observed_(*this, counter_ended) {}
+    : context_(std::move(context)), path_(std::move(path)), knowledge_(*this, counter_ended) {}
 
 // Checks some contenders only: a path can have thousands.
 void PathLock::assert_invariants() const noexcept {

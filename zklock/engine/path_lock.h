@@ -19,7 +19,7 @@
 #include "zklock/core/slow_wait.h"
 #include "zklock/engine/create_limiter.h"
 #include "zklock/engine/late_creates.h"
-#include "zklock/engine/observed_path.h"
+#include "zklock/engine/path_knowledge.h"
 #include "zklock/engine/reentry_counter.h"
 #include "zklock/engine/sequence_hint.h"
 #include "zklock/engine/session/deadlock_detector.h"
@@ -143,8 +143,8 @@ class PathLock final : public EngineLock::State,
   /// Does what nodes() does.
   std::vector<std::string> own_node_names() const;
   /// Records that the lock() of `thread` is granted. See ReentryCounter::begin().
-  void on_locked(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept {
-    reentry_counter_.begin(thread, std::move(grant));
+  void on_locked(std::uint64_t thread, std::shared_ptr<const HoldRecord> record) noexcept {
+    reentry_counter_.begin(thread, std::move(record));
   }
   /// Adds the contenders to the states of their labels. Returns how many there are. Reads the
   /// clock: a hold that has lapsed can become lost.
@@ -171,9 +171,9 @@ class PathLock final : public EngineLock::State,
   /// is so if the path is crowded, or if the sequence number of the new znode will probably show
   /// that it is first.
   bool omits_count() const noexcept {
-    return observed_.is_crowded() || sequence_hint_.expects_first();
+    return knowledge_.is_crowded() || sequence_hint_.expects_first();
   }
-  ObservedPath& observed() noexcept { return observed_; }
+  PathKnowledge& knowledge() noexcept { return knowledge_; }
   SequenceHint& sequence_hint() noexcept { return sequence_hint_; }
   SessionHandoff& session_handoff() noexcept { return session_handoff_; }
   LateCreates& late_creates() noexcept { return late_creates_; }
@@ -208,11 +208,11 @@ class PathLock final : public EngineLock::State,
   const core::LockPath path_;
   std::atomic<std::uint64_t> nodes_made_ = 0;
   std::size_t objects_ = 0;  ///< public objects
-  ObservedPath observed_;
+  PathKnowledge knowledge_;
   SequenceHint sequence_hint_{*this};
   SessionHandoff session_handoff_;
   LateCreates late_creates_{*this};
-  CreateLimiter create_limiter_{context_->settings().creates_at_once};
+  CreateLimiter create_limiter_{context_->settings().max_in_flight};
   ReentryCounter reentry_counter_;
   std::vector<std::shared_ptr<LockNode>> shared_nodes_;
   std::unordered_map<Owner, std::shared_ptr<Contender>> contenders_;

@@ -30,17 +30,18 @@ bool ReentryCounter::is_here() const noexcept {
   return thread_.load(std::memory_order_relaxed) == number_of_this;
 }
 
-void ReentryCounter::begin(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept {
+void ReentryCounter::begin(std::uint64_t thread,
+                           std::shared_ptr<const HoldRecord> record) noexcept {
   std::uint64_t user = 0;
   const bool is_new = thread_.compare_exchange_strong(user, thread, std::memory_order_acquire);
-  assert(thread != 0 && grant && (!is_new || (!grant_ && count_ == 0)));
-  if (!is_new && (user != thread || grant_ == grant)) return;
-  grant_ = std::move(grant);
+  assert(thread != 0 && record && (!is_new || (!record_ && count_ == 0)));
+  if (!is_new && (user != thread || record_ == record)) return;
+  record_ = std::move(record);
   count_ = 0;
 }
 
 bool ReentryCounter::enter() noexcept {
-  if (!is_here() || !grant_->check_held()) return false;
+  if (!is_here() || !record_->check_held()) return false;
   ++count_;
   return true;
 }
@@ -56,7 +57,7 @@ void ReentryCounter::end() noexcept {
 }
 
 void ReentryCounter::clear() noexcept {
-  grant_.reset();
+  record_.reset();
   count_ = 0;
   thread_.store(0, std::memory_order_release);
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "zklock/engine/grant.h"
+#include "zklock/engine/hold_record.h"
 
 namespace zklock::detail {
 
@@ -36,9 +36,9 @@ class ReentryCounter {
 
   /// Returns the number of the calling thread, which is not 0. Numbers are never reused.
   static std::uint64_t this_thread() noexcept;
-  /// Records that `thread` gets a count of the hold `grant` by lock(). Does nothing while another
+  /// Records that `thread` gets a count of the hold `record` by lock(). Does nothing while another
   /// thread uses this object. REQUIRES: that thread is in lock().
-  void begin(std::uint64_t thread, std::shared_ptr<const Grant> grant) noexcept;
+  void begin(std::uint64_t thread, std::shared_ptr<const HoldRecord> record) noexcept;
   /// Adds a nested count and returns true, if the calling thread uses this object and its hold is
   /// valid. Otherwise returns false.
   bool enter() noexcept;
@@ -57,7 +57,7 @@ class ReentryCounter {
 
   std::atomic<std::uint64_t> thread_{0};  ///< number of the thread; 0: none
   // used by that thread only
-  std::shared_ptr<const Grant> grant_;
+  std::shared_ptr<const HoldRecord> record_;
   int count_ = 0;
 };
 

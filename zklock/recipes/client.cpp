@@ -218,7 +218,7 @@ std::shared_ptr<detail::ClientCore> make_core(const ClientOptions& options) {
       .host = detail::process_identity().host,
       .connection_timeout = options.connection_timeout,
       .loss_callback_limit = options.loss_callback_limit,
-      .creates_at_once = std::min(detail::ClientCore::kMostCreatesAtOnce, options.max_in_flight),
+      .max_in_flight = options.max_in_flight,
       .announces = options.acl.kind() != AclPolicy::Kind::list,
       .log = log};
   return detail::ClientCore::make(open(options, log, log_thread), std::move(settings));

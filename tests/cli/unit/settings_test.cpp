@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "zklock/cli/core/failure.h"
+#include "zklock/cli/core/outer_locks.h"
 #include "zklock/cli/run_options.h"
 
 namespace zklock::cli {
@@ -109,14 +110,14 @@ TEST_F(SettingsTest, BlanksAroundTheDigest_AreDropped) {
   }
 }
 
-TEST(RunOptions, NestedRun_IsRefused) {
-  const std::string outer = held_with("", "b:2,a:1/c", "/x");
-  EXPECT_NO_THROW((void)held_with(outer, "a:1,b:2/c", "/y"));
-  const std::string both = held_with(outer, "a:1,b:2/c", "/y");
+TEST(OuterLocks, NestedRun_IsRefused) {
+  const std::string outer = held_with("", 812, "b:2,a:1/c", "/x");
+  EXPECT_NO_THROW((void)held_with(outer, 813, "a:1,b:2/c", "/y"));
+  const std::string both = held_with(outer, 813, "a:1,b:2/c", "/y");
   for (const char* const path : {"/x", "/y"}) {
-    EXPECT_THROW((void)held_with(both, "a:1,b:2/c", path), Failure) << path;
+    EXPECT_THROW((void)held_with(both, 814, "a:1,b:2/c", path), Failure) << path;
   }
-  EXPECT_NO_THROW((void)held_with(both, "a:1,b:2", "/x"));
+  EXPECT_NO_THROW((void)held_with(both, 814, "a:1,b:2", "/x"));
 }
 
 TEST(RunOptions, Signal_IsANameOrANumber) {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "locks.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 
 namespace zklock::cli::testing {
 namespace {

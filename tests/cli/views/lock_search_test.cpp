@@ -11,7 +11,7 @@
 #include "zklock/cli/core/failure.h"
 #include "zklock/cli/core/json_text.h"
 #include "zklock/cli/core/lock_query.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 
 namespace zklock::cli::testing {
 namespace {

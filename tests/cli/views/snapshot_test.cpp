@@ -16,6 +16,8 @@
 namespace zklock::cli::testing {
 namespace {
 
+constexpr std::size_t kMostContenders = 10;
+
 Participant waiting(std::int64_t zxid) {
   return with_token(contender("lock-0000000002", 1s), zxid);
 }
@@ -111,14 +113,14 @@ TEST(Snapshot, ManyContenders_LaterListsAreShort) {
   for (int i = 0; i < 3; ++i) {
     auto lock = lock_at("/" + std::to_string(i));
     for (int n = 0; n < 2; ++n) add_holder(lock, holding(1));
-    for (std::size_t n = 0; n < kMostContenders / 2; ++n) add_waiting(lock, waiting(2));
+    for (int n = 0; n < 5; ++n) add_waiting(lock, waiting(2));
     page.locks.push_back(std::move(lock));
   }
-  add_page(snapshot, std::move(page));
-  EXPECT_EQ(snapshot.locks[1].waiters.size(), kMostContenders / 2);
+  add_page(snapshot, std::move(page), kMostContenders);
+  EXPECT_EQ(snapshot.locks[1].waiters.size(), 5U);
   EXPECT_EQ(snapshot.locks[2].waiters.size(), 1U);
   EXPECT_EQ(snapshot.locks[2].state.holders.size(), 1U);
-  EXPECT_EQ(snapshot.locks[2].state.waiting, kMostContenders / 2);
+  EXPECT_EQ(snapshot.locks[2].state.waiting, 5U);
 }
 
 TEST(Snapshot, NothingVisited_HasNoRoot) {
@@ -126,7 +128,7 @@ TEST(Snapshot, NothingVisited_HasNoRoot) {
   EXPECT_FALSE(snapshot.has_root());
   SurveyPage page;
   page.visited = 1;
-  add_page(snapshot, page);
+  add_page(snapshot, page, kMostContenders);
   EXPECT_TRUE(snapshot.has_root());
   Snapshot secret;
   secret.unreadable = {"/"};
@@ -139,9 +141,10 @@ TEST(Snapshot, PagesInAnyOrder_AreSorted) {
   SurveyPage page;
   page.locks = {lock_at("/b"), lock_at("/a")};
   page.unreadable = {"/z", "/y"};
-  add_page(snapshot, page);
+  add_page(snapshot, page, kMostContenders);
   add_page(snapshot,
-           {.locks = {lock_at("/a0")}, .empty_znodes = {}, .unreadable = {}, .too_deep = {}});
+           {.locks = {lock_at("/a0")}, .empty_znodes = {}, .unreadable = {}, .too_deep = {}},
+           kMostContenders);
   complete(snapshot, {cycle_of(true)});
   ASSERT_EQ(snapshot.locks.size(), 3U);
   EXPECT_EQ(snapshot.locks[1].path, "/a0");

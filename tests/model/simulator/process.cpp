@@ -50,7 +50,7 @@ SimProcess::SimProcess(SimClock& clock, std::vector<std::unique_ptr<SimEnsemble>
          .application = "simulate",
          .host = "host",
          .connection_timeout = std::chrono::milliseconds(2 * setup.session_ms),
-         .creates_at_once = static_cast<std::size_t>(setup.creates_at_once),
+         .max_in_flight = static_cast<std::size_t>(setup.creates_at_once),
          .announces = setup.announces != 0,
          .marks_holds = setup.marks[static_cast<std::size_t>(slot) % kMostSlots] != 0});
     line->client = detail::ClientFactory::make(line->core);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "zklock/cli/core/duration.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 #include "zklock/cli/core/snapshot.h"
 
 namespace zklock::cli {

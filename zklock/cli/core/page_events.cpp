@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 
 namespace zklock::cli {
 

@@ -35,9 +35,9 @@ bool is_below(std::string_view root, std::string_view path) noexcept {
   return starts_with(root);
 }
 
-void add_page(Snapshot& snapshot, SurveyPage page) {
+void add_page(Snapshot& snapshot, SurveyPage page, std::size_t most_contenders) {
   for (SurveyedLock& lock : page.locks) {
-    if (snapshot.contenders >= kMostContenders) {
+    if (snapshot.contenders >= most_contenders) {
       for (auto* const list : {&lock.state.holders, &lock.waiters}) {
         if (list->size() > 1) *list = std::vector{std::move(list->front())};
       }

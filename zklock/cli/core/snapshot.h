@@ -58,12 +58,10 @@ struct Snapshot {
 /// Returns whether a pass over the locks below `root` covers a path.
 bool is_below(std::string_view root, std::string_view path) noexcept;
 
-/// The most contenders that a snapshot describes, before it shortens the lists of further locks to
-/// the first holder and the first waiting contender. So many long queues need little memory.
-inline constexpr std::size_t kMostContenders = 100'000;
-
-/// Adds one page of a survey. REQUIRES: the first holders of a lock are described.
-void add_page(Snapshot& snapshot, SurveyPage page);
+/// Adds one page of a survey. Once `most_contenders` are described, the lists of each further lock
+/// are cut to the first holder and the first waiting contender.
+/// REQUIRES: the first holders of a lock are described.
+void add_page(Snapshot& snapshot, SurveyPage page, std::size_t most_contenders);
 /// Sorts the lists after the last page, and sets the cycles with their marks.
 void complete(Snapshot& snapshot, std::vector<LockCycle> cycles);
 

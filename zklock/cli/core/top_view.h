@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "zklock/cli/core/lock_query.h"
-#include "zklock/cli/core/lock_rows.h"
+#include "zklock/cli/core/lock_selection.h"
 #include "zklock/cli/core/snapshot.h"
 
 namespace zklock::cli {

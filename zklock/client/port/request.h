@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "zklock/client/port/reply.h"
+#include "zklock/client/port/watch.h"
 #include "zklock/core/znode_data.h"
 
 namespace zklock::client {
@@ -51,18 +51,6 @@ struct ListChildren {
 struct Get {
   std::string path;
 };
-enum class WatchEvent {
-  created,   ///< the znode was created
-  changed,   ///< its data was set
-  children,  ///< a child was created or deleted
-  deleted,   ///< the znode was deleted
-};
-/// The handler of a watch event. GetAndWatch, ListAndWatch and ExistsAndWatch register it. If the
-/// reply arms the watch, the handler is called at most once, and only after the reply's handler
-/// has returned. Any other reply registers nothing. REQUIRES: the handler is not empty:
-/// implementations use an empty one for a cancelled watch.
-using OnWatchEvent = std::function<void(SessionId, WatchEvent)>;
-
 /// Sends getData with a watch. The reply has the members of a Get reply. If the status is `ok`, the
 /// watch is armed for the events `changed` and `deleted`. If the client has no READ permission, it
 /// watches the znode by an exists instead. The reply then has `unreadable` set, and no data. If the
@@ -161,26 +149,23 @@ using Operation =
                  request::Delete, request::AnnounceAndDelete, request::ListAndWatch,
                  request::ExistsAndWatch, request::Transaction, request::Sync>;
 
-/// The two kinds of watch of a path. Each is set and removed separately. GetAndWatch and
-/// ExistsAndWatch share the kind `data`.
-enum class WatchKind : std::uint8_t { data, children };
-
-struct Watch {
-  std::string path;
-  WatchKind kind = WatchKind::data;
-  friend auto operator<=>(const Watch&, const Watch&) = default;
+/// The names of the operations in the metrics, by their index in Operation.
+inline constexpr std::array<std::string_view, std::variant_size_v<Operation>> kOperationNames{
+    "create",       // CreateContender
+    "exists",       // Exists
+    "create",       // CreateParents
+    "getChildren",  // ListChildren
+    "getData",      // Get
+    "getData",      // GetAndWatch
+    "check",        // Check
+    "delete",       // Delete
+    "multi",        // AnnounceAndDelete
+    "getChildren",  // ListAndWatch
+    "exists",       // ExistsAndWatch
+    "multi",        // Transaction
+    "sync",         // Sync
 };
-
-/// Returns whether `event` on a path fires, and so ends, the watch of this kind on that path.
-constexpr bool concerns(request::WatchEvent event, WatchKind kind) noexcept {
-  switch (event) {
-    case request::WatchEvent::created:
-    case request::WatchEvent::changed: return kind == WatchKind::data;
-    case request::WatchEvent::children: return kind == WatchKind::children;
-    case request::WatchEvent::deleted: return true;
-  }
-  return false;
-}
+static_assert(!kOperationNames.back().empty());
 
 // Returns the transaction that a request consists of.
 

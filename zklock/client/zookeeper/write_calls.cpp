@@ -8,6 +8,7 @@
 
 #include "zklock/client/port/znode_path.h"
 #include "zklock/client/zookeeper/call.h"
+#include "zklock/core/cause_texts.h"
 
 namespace zklock::client {
 namespace {
@@ -145,9 +146,8 @@ class CreateParentsCall final : public Call {
     if (codes_.front() != ZNONODE) {
       refuse(context, Status::throttled, "a parent was deleted meanwhile");
     } else {
-      context.reply.detail = "the chroot " + context.hosts.chroot() + " of " +
-                             context.hosts.servers_text() +
-                             " does not exist; create it, or set ClientOptions::create_chroot";
+      context.reply.detail =
+          core::missing_chroot(context.hosts.chroot(), context.hosts.servers_text());
     }
     return true;
   }

@@ -10,7 +10,7 @@
 #include "zklock/client.h"
 #include "zklock/client/port/dispatcher.h"
 #include "zklock/client/port/mutex.h"
-#include "zklock/engine/callback/serial_listener.h"
+#include "zklock/engine/callback/event_delivery.h"
 #include "zklock/engine/session/process.h"
 
 namespace zklock::detail {

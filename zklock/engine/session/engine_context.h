@@ -132,7 +132,7 @@ class PathFacts {
 
   /// Returns whether the next path that is new to this client is probably missing. At first, that
   /// is so until one existing path was met; after a missing path, until two were met. See
-  /// ObservedPath::should_create_path().
+  /// PathKnowledge::should_create_path().
   bool predicts_new_path() const noexcept { return existing_to_meet_ > 0; }
   void met_missing_path() noexcept { existing_to_meet_ = 2; }
   void met_existing_path() noexcept {
@@ -165,9 +165,6 @@ class PathFacts {
 /// the engine" means: makes an EngineLock. REQUIRES for such members: the calling thread has none.
 class EngineContext : public std::enable_shared_from_this<EngineContext> {
  public:
-  /// With 100 creates in flight the ensemble is never idle: it executes fewer than 100 within a
-  /// round trip of 1 ms.
-  static constexpr std::size_t kMostCreatesAtOnce = 100;
   struct Settings {
     std::string hosts;      ///< first connection string; see HostsText
     std::string user = {};  ///< of the digest credential; empty: none
@@ -175,7 +172,7 @@ class EngineContext : public std::enable_shared_from_this<EngineContext> {
     std::string host;
     std::chrono::milliseconds connection_timeout{15'000};
     std::chrono::milliseconds loss_callback_limit{1'000};
-    std::size_t creates_at_once = kMostCreatesAtOnce;  ///< limit per path, at least 1
+    std::size_t max_in_flight = 2'000;  ///< see ClientOptions; at least 1
     /// Whether a release may be announced, by request::AnnounceAndDelete. False if other clients
     /// may write this client's znodes.
     bool announces = true;

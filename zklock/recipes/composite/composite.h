@@ -19,7 +19,7 @@
 #include "zklock/core/lock_path.h"
 #include "zklock/core/ownership.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/engine/callback/serial_listener.h"
+#include "zklock/engine/callback/event_delivery.h"
 #include "zklock/engine/path_lock.h"
 #include "zklock/engine/pending_acquire.h"
 #include "zklock/engine/session/engine_context.h"

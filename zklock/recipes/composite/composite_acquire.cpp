@@ -97,7 +97,7 @@ CompositeAcquire::Event CompositeAcquire::poster(Event event) {
 
 void CompositeAcquire::check_losses() {
   for (std::size_t i = 0; i < taken_.size(); ++i) {
-    if (taken_[i] && taken_[i]->contender->grant().state() == HoldState::lost) {
+    if (taken_[i] && taken_[i]->contender->hold_record().state() == HoldState::lost) {
       carry_out(fsm_.on_part_lost(i));
     }
   }
@@ -182,7 +182,7 @@ void CompositeAcquire::on_answered(std::size_t part, const AcquireOutcome& outco
   taken_[part] = Taken{outcome.contender, nullptr};
   // The event does nothing itself: check_losses() precedes each event.
   taken_[part]->on_loss =
-      std::make_unique<OnStop>(outcome.contender->grant().loss_token(), poster([] {}));
+      std::make_unique<OnStop>(outcome.contender->hold_record().loss_token(), poster([] {}));
   carry_out(fsm_.on_part_answered(PartAnswer::granted, late()));
 }
 
@@ -275,8 +275,8 @@ void CompositeAcquire::grant() {
   }
   CompositeOutcome outcome{.granted = true};
   if (request_.kind == core::CountKind::hold) {
-    outcome.held = std::make_shared<CompositeGrant>(request_.owner, take_holds(indices),
-                                                    composite_->size(), composite_->rule().needed);
+    outcome.held = std::make_shared<CompositeHoldRecord>(
+        request_.owner, take_holds(indices), composite_->size(), composite_->rule().needed);
   } else {
     composite_->locked(request_.owner, std::move(indices));
     for (auto& taken : taken_) taken.reset();  // unlock() releases the counts
@@ -284,9 +284,9 @@ void CompositeAcquire::grant() {
   finish(std::move(outcome));
 }
 
-std::vector<CompositeGrant::Part> CompositeAcquire::take_holds(
+std::vector<CompositeHoldRecord::Part> CompositeAcquire::take_holds(
     const std::vector<std::size_t>& indices) {
-  std::vector<CompositeGrant::Part> parts;
+  std::vector<CompositeHoldRecord::Part> parts;
   parts.reserve(indices.size());
   for (const std::size_t i : indices) {
     const auto taken = std::exchange(taken_[i], std::nullopt);

@@ -18,7 +18,7 @@
 #include "zklock/error.h"
 #include "zklock/owner.h"
 #include "zklock/recipes/composite/composite.h"
-#include "zklock/recipes/composite/composite_grant.h"
+#include "zklock/recipes/composite/composite_hold_record.h"
 
 namespace zklock::detail {
 
@@ -28,7 +28,7 @@ namespace zklock::detail {
 struct CompositeOutcome {
   bool granted = false;
   /// The holds of a grant to acquire(); null after a lock().
-  std::shared_ptr<CompositeGrant> held = {};
+  std::shared_ptr<CompositeHoldRecord> held = {};
   std::optional<Error> error = {};
   /// The part that the call requested last; null after a grant.
   std::shared_ptr<PathLock> refused = {};
@@ -111,7 +111,7 @@ class CompositeAcquire : public std::enable_shared_from_this<CompositeAcquire> {
   void start_hold_limit_of(std::size_t part);
   void grant();
   /// Makes a Hold of the count of each of these parts, and removes it from taken_.
-  std::vector<CompositeGrant::Part> take_holds(const std::vector<std::size_t>& indices);
+  std::vector<CompositeHoldRecord::Part> take_holds(const std::vector<std::size_t>& indices);
   void finish(CompositeOutcome outcome);
   std::size_t count_taken() const noexcept;
   Error lost_error(std::size_t part) const;

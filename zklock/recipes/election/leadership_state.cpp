@@ -62,7 +62,8 @@ void LeadershipState::release() noexcept {
   const auto leader = leader_.lock();
   hold_.release();
   if (!leader || forked()) return;
-  if (const auto reason = leader->grant().loss_reason()) loss_reason_ = static_cast<int>(*reason);
+  if (const auto reason = leader->hold_record().loss_reason())
+    loss_reason_ = static_cast<int>(*reason);
 }
 
 std::shared_ptr<Contender> LeadershipState::leader(const char* operation) const {
@@ -83,13 +84,13 @@ std::shared_ptr<EngineContext> LeadershipState::context(const char* operation) c
 HoldState LeadershipState::state() const noexcept {
   if (ended_ || forked()) return HoldState::lost;
   const auto leader = leader_.lock();
-  return leader ? leader->grant().state() : HoldState::lost;
+  return leader ? leader->hold_record().state() : HoldState::lost;
 }
 
 std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
   if (forked()) return std::nullopt;
   const auto leader = leader_.lock();
-  if (leader) return leader->grant().loss_reason();
+  if (leader) return leader->hold_record().loss_reason();
   std::atomic_thread_fence(std::memory_order_acquire);  // release() has stored the reason before
   const int reason = loss_reason_;
   if (reason == kNotLost) return std::nullopt;
@@ -99,7 +100,7 @@ std::optional<LossReason> LeadershipState::loss_reason() const noexcept {
 LeaseClock::time_point LeadershipState::valid_until() const noexcept {
   if (ended_ || forked()) return LeaseClock::time_point::min();
   const auto leader = leader_.lock();
-  return leader ? leader->grant().valid_until() : LeaseClock::time_point::min();
+  return leader ? leader->hold_record().valid_until() : LeaseClock::time_point::min();
 }
 
 std::stop_token LeadershipState::end_token() const noexcept {
@@ -152,7 +153,7 @@ void PendingProclamation::send() {
     return end(GuardedCommit::too_large(kOperation, leader_->path_lock().path().str()));
   }
   const std::string& node = leadership_->proclaimed_node();
-  const core::Proclamation proclamation{leader_->grant().token(), value_};
+  const core::Proclamation proclamation{leader_->hold_record().token(), value_};
   const auto value = guarded(write::Set{.path = node, .data = proclamation.encode()});
   create_error_.reset();
   creating_ = nullptr;

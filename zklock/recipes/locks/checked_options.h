@@ -10,7 +10,7 @@
 #include "zklock/core/cohort_policy.h"
 #include "zklock/core/hold_limit.h"
 #include "zklock/core/queue_rule.h"
-#include "zklock/engine/callback/serial_listener.h"
+#include "zklock/engine/callback/event_delivery.h"
 #include "zklock/engine/session/engine_context.h"
 #include "zklock/error.h"
 #include "zklock/hold.h"

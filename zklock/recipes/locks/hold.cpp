@@ -39,24 +39,24 @@ Hold::~Hold() {
 }
 
 FencingToken Hold::token() const noexcept {
-  return contender_ ? contender_->grant().token() : FencingToken{};
+  return contender_ ? contender_->hold_record().token() : FencingToken{};
 }
 
 HoldState Hold::state() const noexcept {
-  return contender_ ? contender_->grant().state() : HoldState::lost;
+  return contender_ ? contender_->hold_record().state() : HoldState::lost;
 }
 
 std::stop_token Hold::loss_token() const noexcept {
-  return contender_ ? contender_->grant().loss_token() : detail::stopped_token();
+  return contender_ ? contender_->hold_record().loss_token() : detail::stopped_token();
 }
 
 std::optional<LossReason> Hold::loss_reason() const noexcept {
   if (!contender_ || contender_->path_lock().context().forked()) return std::nullopt;
-  return contender_->grant().loss_reason();
+  return contender_->hold_record().loss_reason();
 }
 
 LeaseClock::time_point Hold::valid_until() const noexcept {
-  return contender_ ? contender_->grant().valid_until() : LeaseClock::time_point::min();
+  return contender_ ? contender_->hold_record().valid_until() : LeaseClock::time_point::min();
 }
 
 bool Hold::renew() {
@@ -69,7 +69,7 @@ bool Hold::renew(std::chrono::milliseconds length) {
 }
 
 std::stop_token Hold::release_request_token() const noexcept {
-  return contender_ ? contender_->grant().release_request_token() : std::stop_token();
+  return contender_ ? contender_->hold_record().release_request_token() : std::stop_token();
 }
 
 std::string Hold::node() const {
@@ -85,7 +85,7 @@ std::string Hold::expose_node() const {
 }
 
 int Hold::permits() const noexcept {
-  return contender_ ? contender_->grant().permits() : 0;
+  return contender_ ? contender_->hold_record().permits() : 0;
 }
 
 Owner Hold::owner() const noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/engine/observed_path.h"
+#include "zklock/engine/path_knowledge.h"
 
 #include <utility>
 
@@ -7,16 +7,16 @@
 
 namespace zklock::detail {
 
-EngineContext& ObservedPath::context() const noexcept {
+EngineContext& PathKnowledge::context() const noexcept {
   return path_.context();
 }
 
-bool ObservedPath::should_create_path() const noexcept {
+bool PathKnowledge::should_create_path() const noexcept {
   return !path_likely_exists_ && context().path_facts().predicts_new_path();
 }
 
-bool ObservedPath::record_own_node(core::Sequence number, FencingToken token,
-                                   core::SessionId session) {
+bool PathKnowledge::record_own_node(core::Sequence number, FencingToken token,
+                                    core::SessionId session) {
   if (std::exchange(newest_session_, session) != session) {
     newest_ = newest_deleted_ = {};  // the ensemble may have been emptied: its czxids begin again
     path_.sequence_hint().forget();
@@ -34,7 +34,7 @@ bool ObservedPath::record_own_node(core::Sequence number, FencingToken token,
   return true;
 }
 
-void ObservedPath::record_sequence(core::Sequence number) {
+void PathKnowledge::record_sequence(core::Sequence number) {
   path_.assert_held();
   const bool has_ended = !core::is_usable(number);
   if (has_ended == counter_has_ended_) return;
@@ -42,12 +42,12 @@ void ObservedPath::record_sequence(core::Sequence number) {
   counter_has_ended_ = has_ended;
 }
 
-void ObservedPath::record_stat(const client::Reply& stat) {
+void PathKnowledge::record_stat(const client::Reply& stat) {
   path_.assert_held();
   if (stat.status == core::Status::ok) record_sequence(stat.next_sequence);
 }
 
-void ObservedPath::record_create(const client::Reply& created, bool makes_path) noexcept {
+void PathKnowledge::record_create(const client::Reply& created, bool makes_path) noexcept {
   if (created.status == core::Status::ok) {
     path_likely_exists_ = true;
     if (!makes_path) return;

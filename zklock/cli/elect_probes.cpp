@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/probes.h"
+#include "zklock/cli/elect_probes.h"
 
 #include "zklock/cli/io/http_rules.h"
 #include "zklock/lock_state.h"
@@ -39,7 +39,8 @@ HttpAnswer probe_answer(std::string_view path, const ProbeFacts& facts) {
   return text_answer(404, "no such page");
 }
 
-Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint)
+ElectProbes::ElectProbes(Client& client, const std::string& path,
+                         const HttpServer::Endpoint& endpoint)
     : client_(client),
       server_(
           io_, endpoint,
@@ -56,22 +57,22 @@ Probes::Probes(Client& client, const std::string& path, const HttpServer::Endpoi
       })),
       thread_([this] { io_.run(); }) {}
 
-Probes::~Probes() {
+ElectProbes::~ElectProbes() {
   io_.stop();
   thread_.join();
 }
 
-void Probes::on_leading(const Leadership& leadership) {
+void ElectProbes::on_leading(const Leadership& leadership) {
   const std::lock_guard guard(mutex_);
   leadership_ = leadership;
 }
 
-void Probes::on_state(RunState state) {
+void ElectProbes::on_state(RunState state) {
   const std::lock_guard guard(mutex_);
   state_ = state;
 }
 
-ProbeFacts Probes::facts() const {
+ProbeFacts ElectProbes::facts() const {
   ProbeFacts facts{.health = client_.health(),
                    .is_connected = client_.is_connected(),
                    .now = std::chrono::system_clock::now()};

@@ -43,14 +43,14 @@ struct ProbeFacts {
 /// Answers the probes of a supervisor by HTTP, on a thread of its own.
 ///
 /// Thread-safety: on_leading() and on_state() by any thread.
-class Probes {
+class ElectProbes {
  public:
   /// Listens at once. REQUIRES: the client outlives the object.
   /// Throws: boost::system::system_error, Error.
-  Probes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint);
-  Probes(const Probes&) = delete;
-  Probes& operator=(const Probes&) = delete;
-  ~Probes();
+  ElectProbes(Client& client, const std::string& path, const HttpServer::Endpoint& endpoint);
+  ElectProbes(const ElectProbes&) = delete;
+  ElectProbes& operator=(const ElectProbes&) = delete;
+  ~ElectProbes();
 
   HttpServer::Endpoint endpoint() const { return server_.endpoint(); }
   /// This process leads.

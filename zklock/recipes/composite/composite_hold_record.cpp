@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/recipes/composite/composite_grant.h"
+#include "zklock/recipes/composite/composite_hold_record.h"
 
 #include <string>
 #include <utility>
@@ -16,8 +16,8 @@ namespace zklock {
 
 namespace detail {
 
-CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
-                               std::size_t needed)
+CompositeHoldRecord::CompositeHoldRecord(const Owner& owner, std::vector<Part> taken,
+                                         std::size_t parts, std::size_t needed)
     : owner_(owner),
       needed_(needed),
       holds_(parts),
@@ -30,18 +30,18 @@ CompositeGrant::CompositeGrant(const Owner& owner, std::vector<Part> taken, std:
   }
 }
 
-CompositeGrant::~CompositeGrant() {
+CompositeHoldRecord::~CompositeHoldRecord() {
   on_loss_.clear();
   for (auto index = order_.rbegin(); index != order_.rend(); ++index) holds_[*index].release();
 }
 
-void CompositeGrant::release(std::shared_ptr<CompositeGrant> grant) noexcept {
-  if (grant->fork_guard_.forked()) keep_for_ever(std::move(grant));
+void CompositeHoldRecord::release(std::shared_ptr<CompositeHoldRecord> record) noexcept {
+  if (record->fork_guard_.forked()) keep_for_ever(std::move(record));
 }
 
 // Runs on a thread of the client that notifies losses. release() blocks until this function has
 // returned, and must not wait for the user's callbacks. So they run in a separate task.
-void CompositeGrant::OnLoss::operator()() const noexcept {
+void CompositeHoldRecord::OnLoss::operator()() const noexcept {
   if (tally->left.fetch_sub(1) != tally->needed) return;
   const std::string node = hold.node();
   post_or_run(context, context->loss_dispatcher(),
@@ -54,7 +54,7 @@ void CompositeGrant::OnLoss::operator()() const noexcept {
               });
 }
 
-HoldState CompositeGrant::state() const noexcept {
+HoldState CompositeHoldRecord::state() const noexcept {
   std::size_t held = 0;
   std::size_t valid = 0;
   for (const Hold& hold : holds_) {
@@ -68,7 +68,7 @@ HoldState CompositeGrant::state() const noexcept {
   return valid >= needed_ ? HoldState::suspended : HoldState::lost;
 }
 
-std::stop_token CompositeGrant::loss_token() const noexcept {
+std::stop_token CompositeHoldRecord::loss_token() const noexcept {
   if (state() != HoldState::lost || tally_->source.stop_requested()) {
     return tally_->source.get_token();
   }
@@ -77,7 +77,7 @@ std::stop_token CompositeGrant::loss_token() const noexcept {
 
 // Returns the latest time until which enough holds are valid. For each candidate, all holds are
 // read again: a lease that was extended meanwhile does no harm, and a lapsed lease is not counted.
-LeaseClock::time_point CompositeGrant::valid_until() const noexcept {
+LeaseClock::time_point CompositeHoldRecord::valid_until() const noexcept {
   auto latest = LeaseClock::time_point::min();
   for (const Hold& candidate : holds_) {
     const auto until = candidate.valid_until();
@@ -93,9 +93,9 @@ LeaseClock::time_point CompositeGrant::valid_until() const noexcept {
 
 // ---- CompositeHold ------------------------------------------------------------------------------
 
-using detail::CompositeGrant;
+using detail::CompositeHoldRecord;
 
-CompositeHold::CompositeHold(std::shared_ptr<CompositeGrant> parts,
+CompositeHold::CompositeHold(std::shared_ptr<CompositeHoldRecord> parts,
                              std::shared_ptr<detail::PathLock> refused) noexcept
     : parts_(std::move(parts)), refused_(std::move(refused)) {}
 
@@ -155,7 +155,7 @@ LockState CompositeHold::blocked_by(Deadline deadline) const {
 }
 
 void CompositeHold::release() noexcept {
-  if (auto parts = std::exchange(parts_, nullptr)) CompositeGrant::release(std::move(parts));
+  if (auto parts = std::exchange(parts_, nullptr)) CompositeHoldRecord::release(std::move(parts));
   detail::LockHandle::refused(std::exchange(refused_, nullptr)).release();
 }
 

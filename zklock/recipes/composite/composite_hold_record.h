@@ -18,11 +18,11 @@
 
 namespace zklock::detail {
 
-/// The holds of the parts in one grant of a composite. The grant is valid while `needed` of them
+/// The holds of the parts in one hold of a composite. That hold is valid while `needed` of them
 /// are.
 ///
 /// Thread-safety: the const members, from any thread.
-class CompositeGrant {
+class CompositeHoldRecord {
  public:
   struct Part {
     Hold hold;
@@ -32,21 +32,21 @@ class CompositeGrant {
 
   /// `taken`: the parts in the order of their acquisition, which all processes share. `parts`: the
   /// number of all parts. A part that was not taken has an empty hold in holds().
-  CompositeGrant(const Owner& owner, std::vector<Part> taken, std::size_t parts,
-                 std::size_t needed);
+  CompositeHoldRecord(const Owner& owner, std::vector<Part> taken, std::size_t parts,
+                      std::size_t needed);
   /// Releases all holds, the last acquired first. So when another contender is granted a part, the
   /// parts that it acquires later are already free.
-  ~CompositeGrant();
-  CompositeGrant(const CompositeGrant&) = delete;
-  CompositeGrant& operator=(const CompositeGrant&) = delete;
+  ~CompositeHoldRecord();
+  CompositeHoldRecord(const CompositeHoldRecord&) = delete;
+  CompositeHoldRecord& operator=(const CompositeHoldRecord&) = delete;
 
   /// Does what the destructor does. In a fork()ed child, leaks the object instead.
-  static void release(std::shared_ptr<CompositeGrant> grant) noexcept;
+  static void release(std::shared_ptr<CompositeHoldRecord> record) noexcept;
 
   HoldState state() const noexcept;
   std::stop_token loss_token() const noexcept;
   LeaseClock::time_point valid_until() const noexcept;
-  /// Calls `renew` for each hold. Returns whether it returned true for enough holds. If the grant
+  /// Calls `renew` for each hold. Returns whether it returned true for enough holds. If the hold
   /// is lost, returns false and calls nothing.
   template <class Renew>
   bool renew(Renew renew) {

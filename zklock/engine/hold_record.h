@@ -27,7 +27,7 @@ namespace zklock::detail {
 /// limit has passed. Timers call `look`, which reads the clock, at the warning and at the end.
 ///
 /// Thread-safety: any thread may call check() and valid_until(). REQUIRES for the other members:
-/// the engine mutex is held. Part of its Grant.
+/// the engine mutex is held. Part of its HoldRecord.
 class HoldLimitTimer {
  public:
   /// The limit counts from now. Without a limit, `look` can be empty.
@@ -59,11 +59,11 @@ class HoldLimitTimer {
   client::TimerId end_timer_{};
 };
 
-/// A hold from its grant to its end: its state, its limits and its events.
+/// The record of a hold, from its grant to its end: its state, its limits and its events.
 ///
 /// Thread-safety: any thread may call the const members, unless a comment requires the engine
 /// mutex. REQUIRES for the constructor and the other members: it is held. Part of its contender.
-class Grant {
+class HoldRecord {
  public:
   /// Is notified of the loss of a hold, within lose().
   class LossObserver {
@@ -83,8 +83,8 @@ class Grant {
   /// Begins the hold and reports LockEvent::Kind::acquired. `look` is called when the clock has to
   /// be read: when LockEvent::Kind::expiring is due, and when the limit ends. It must call
   /// Contender::check_clock(). Without a limit it can be empty.
-  Grant(EngineContext& context, const LockEventReporter& reporter, Terms terms,
-        std::function<void()> look);
+  HoldRecord(EngineContext& context, const LockEventReporter& reporter, Terms terms,
+             std::function<void()> look);
 
   FencingToken token() const noexcept { return terms_.token; }
   std::int32_t permits() const noexcept { return terms_.permits; }

@@ -17,13 +17,13 @@ class PathLock;
 /// this client's newest znode, whether the path exists, and how many recent grants waited.
 ///
 /// Thread-safety: none. REQUIRES: the engine mutex is held. Part of its path lock.
-class ObservedPath {
+class PathKnowledge {
  public:
   /// `counter_ended`: the path's sequence counter was at its end when it was last read.
-  ObservedPath(PathLock& path, bool counter_ended)
+  PathKnowledge(PathLock& path, bool counter_ended)
       : path_(path), counter_has_ended_(counter_ended) {}
-  ObservedPath(const ObservedPath&) = delete;
-  ObservedPath& operator=(const ObservedPath&) = delete;
+  PathKnowledge(const PathKnowledge&) = delete;
+  PathKnowledge& operator=(const PathKnowledge&) = delete;
 
   /// Records a new znode of this client: its sequence number, its czxid and its session. Returns
   /// true if the sequence numbers began again, because the path was recreated. Then the older

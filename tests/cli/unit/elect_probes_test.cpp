@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "zklock/cli/probes.h"
+#include "zklock/cli/elect_probes.h"
 
 #include <chrono>
 #include <string>
