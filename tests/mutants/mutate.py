@@ -142,20 +142,23 @@ def compile_mutants(names, root, compiler):
 
 
 def compile_texts(name, texts, root, compiler):
-    """Compiles these files, without output. A header is compiled alone."""
+    """Compiles these files, without output. Those of a layer are compiled at once: most of the work is for headers."""
     with tempfile.TemporaryDirectory() as folder:
         changed_root = pathlib.Path(folder)
+        layers = {}
         for file, text in texts.items():
             (changed_root / file).parent.mkdir(parents=True, exist_ok=True)
             (changed_root / file).write_text(text, encoding="utf-8")
-        for file in texts:
-            folders = [option for tree in (changed_root, root) for option in (f"-I{tree}", f"-I{tree}/include")]
+            layers.setdefault(pathlib.Path(file).parts[:2], []).append(file)
+        folders = [option for tree in (changed_root, root) for option in (f"-I{tree}", f"-I{tree}/include")]
+        for files in layers.values():
             run = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", "-w", *folders,
                                   "-DZKLOCK_STATIC", "-DBOOST_BEAST_USE_STD_STRING_VIEW", "-x", "c++", "-"],
-                                 input=f"#include <{file}>\n", capture_output=True, text=True, check=False)
+                                 input="".join(f"#include <{file}>\n" for file in files),
+                                 capture_output=True, text=True, check=False)
             if run.returncode != 0:
                 error = next((line for line in run.stderr.splitlines() if "error" in line), run.stderr)
-                raise DoesNotApply(f"{name}: {file} does not compile: {error}")
+                raise DoesNotApply(f"{name}: {' or '.join(files)} does not compile: {error}")
 
 
 def table_faults(known):
