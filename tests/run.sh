@@ -11,14 +11,15 @@
 #   and of the command on real servers, and the checks of layout and language. It finds nearly
 #   everything.
 # - asan: built as dev, with AddressSanitizer and UndefinedBehaviorSanitizer (for the code outside the
-#   tests; without its checks of null, alignment and virtual calls). Runs what dev runs, and short
-#   fuzzing. The suite on real servers runs each class in one of asan and tsan.
+#   tests; without its checks of null, alignment and virtual calls). Runs what dev runs except the
+#   page in Chromium, and short fuzzing. The suite runs each class with one of asan and tsan on real
+#   servers, and with the other one on simulated servers.
 # - tsan: built as dev, with ThreadSanitizer, without the command. Runs the unit, simulation,
 #   conformance and integration tests that have several threads.
 # - gcc: g++, with a shared and optimized library, warnings as errors and no precompiled headers.
 #   Runs walks, fork(), a minute of chaos, and the budget of a lock. Runs the suite over every class
-#   on simulated servers, and Curator and Kazoo on one path. Also examples, packaging, and clang-tidy
-#   of the library and the command.
+#   on simulated servers, Curator and Kazoo on one path, and the page in Chromium. Also examples,
+#   packaging, and clang-tidy of the library and the command.
 #
 # --all: asan, tsan and gcc, which also run what dev runs.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean
@@ -34,7 +35,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 all_phases=(asan tsan gcc)
-of_gcc='^(simulation|walk|interop|fork|chaos|budget|example|packaging|tidy)$'
+of_gcc='^(simulation|walk|interop|fork|chaos|budget|example|packaging|tidy|page)$'
 case "${1-}" in
   "") phases=(dev) ;;
   --all) phases=("${all_phases[@]}") ;;
@@ -100,7 +101,7 @@ run_phase() {
   local phase=$1 compiler=clang++ selection=() build=("build/$1")
   case "$phase" in
     dev) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|cli_hosts)$') ;;
-    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging)$') ;;
+    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|page)$') ;;
     tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
     gcc)
       compiler=g++
