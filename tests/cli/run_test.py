@@ -50,6 +50,16 @@ def not_found_is_127_without_server(case):
     expect_match("not executable: /etc/passwd", error)
 
 
+def missing_interpreter_is_127(case):
+    script = os.path.join(case.folder, "job")
+    with open(script, "w", encoding="ascii") as file:
+        file.write("#!/no/such/interpreter\n")
+    os.chmod(script, 0o755)
+    code, _, error = case.run([script])
+    expect(code, 127)
+    expect_match("the command was not started: .*: No such file or directory", error)
+
+
 def usage_errors(case):
     expect(case.run([])[0], 64)
     expect(case.run(["true"], ["--frobnicate"])[0], 64)
