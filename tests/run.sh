@@ -11,8 +11,8 @@
 #   and of the command on real servers, and the checks of layout and language. It finds nearly
 #   everything.
 # - asan: built as dev, with AddressSanitizer and UndefinedBehaviorSanitizer (for the code outside the
-#   tests; without its checks of null, alignment and virtual calls). Runs what dev runs except the
-#   page in Chromium, and short fuzzing. The suite runs each class with one of asan and tsan on real
+#   tests; without its checks of null, alignment and virtual calls). Runs short fuzzing, and what dev
+#   runs except the page in Chromium. The suite runs each class with one of asan and tsan on real
 #   servers, and with the other one on simulated servers.
 # - tsan: built as dev, with ThreadSanitizer, without the command. Runs the unit, simulation,
 #   conformance and integration tests that have several threads.

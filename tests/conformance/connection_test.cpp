@@ -169,7 +169,7 @@ class Reconnect : public OwnServerTest {};
 
 TEST_F(Reconnect, RestartWithinLease_HoldIsRetained) {
   FaultProxy door({server_.port()});
-  const auto client = connect(patient(door));
+  const auto client = connect(options_by(door));
   ReentrantMutex mutex(*client, kPath);
   Chronicle<ConnectionState> received;
   const auto subscription = client->add_listener([&](ConnectionState s) { received.add(s); });

@@ -246,7 +246,7 @@ class GuardedTransactionFaults : public OwnServerTest {};
 TEST_F(GuardedTransactionFaults, InterruptedCommit_ReturnsAtOnceAndIsNotSentLater) {
   ASSERT_EQ(raw().create("/old", "1").rc, ZOK);
   FaultProxy door({server_.port()});
-  const auto client = connect(patient(door));
+  const auto client = connect(options_by(door));
   const Hold hold = ReentrantMutex(*client, kPath).acquire();
   GuardedTransaction tx(hold);
   tx.set("/old", "2");

@@ -169,8 +169,8 @@ struct StartedServer {
 };
 
 // Starts the server behind `door`, which refuses connections meanwhile. A server listens before it
-// has loaded its data, and does not answer or close the connections that it gets then. A client that
-// has one waits for two thirds of its session timeout, as long as a lease.
+// has loaded its data, and neither answers nor closes the connections that it gets then. A client
+// with such a connection waits for two thirds of its session timeout, as long as a lease.
 inline void start_behind(FaultProxy& door, TestServer& server) {
   door.refuse();
   serve(server);
@@ -194,11 +194,11 @@ class OwnServerTest : protected StartedServer, public LockTest {
     raw_.reset();  // its connection broke too
   }
   // Returns the options of a client that connects by `door`, and whose holds survive a restart.
-  ClientOptions patient(const FaultProxy& door) const {
-    ClientOptions patient = options();
-    patient.hosts = door.hosts() + chroot_.path();
-    patient.session_timeout = 60s;
-    return patient;
+  ClientOptions options_by(const FaultProxy& door) const {
+    ClientOptions by_door = options();
+    by_door.hosts = door.hosts() + chroot_.path();
+    by_door.session_timeout = 60s;
+    return by_door;
   }
 };
 

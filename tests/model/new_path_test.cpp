@@ -97,6 +97,13 @@ class CreateLimiterTest : public PathLockTest {
   }
 };
 
+TEST(CreateLimiter, ManyRequestsPermitted_AHundredAreLetThrough) {
+  detail::CreateLimiter limiter(2'000);
+  const auto never = [] { ADD_FAILURE() << "let through"; };
+  for (std::uint64_t i = 0; i < 100; ++i) EXPECT_TRUE(limiter.enter(i, never));
+  EXPECT_FALSE(limiter.enter(100, never));
+}
+
 TEST_F(CreateLimiterTest, MoreCreatesThanLimit_AreGrantedInOrder) {
   const auto calls = acquire(7);
   EXPECT_EQ(creates(), 2U);

@@ -142,7 +142,10 @@ def compile_mutants(names, root, compiler):
 
 
 def compile_texts(name, texts, root, compiler):
-    """Compiles these files, without output. Those of a layer are compiled at once: most of the work is for headers."""
+    """Compiles these files, without output. Those of a layer are compiled at once: most of the work is for headers.
+
+    So a mutant that lacks an include, or repeats a name of another source, may have the wrong verdict. run.sh shows it.
+    """
     with tempfile.TemporaryDirectory() as folder:
         changed_root = pathlib.Path(folder)
         layers = {}

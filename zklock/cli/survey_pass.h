@@ -15,8 +15,8 @@ namespace zklock::cli {
 
 /// How many waiting contenders of a lock `top` and the page describe.
 inline constexpr std::size_t kMostShownWaiting = 100;
-/// How many contenders a pass describes before it describes only two of each further lock. So many
-/// long queues need little memory.
+/// How many contenders a pass describes before it describes only two of each further lock. This
+/// bounds the memory of many long queues.
 inline constexpr std::size_t kMostContenders = 100'000;
 
 /// Reads all locks at and below a root, and searches them for cycles. Reads the paths of each

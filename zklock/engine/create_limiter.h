@@ -29,7 +29,7 @@ class CreateLimiter {
   /// within a round trip of 1 ms.
   static constexpr std::size_t kMostAtOnce = 100;
 
-  /// `max_in_flight`: ClientOptions::max_in_flight. The limit is not higher than that.
+  /// `max_in_flight`: ClientOptions::max_in_flight, at least 1. The limit is not higher than that.
   explicit CreateLimiter(std::size_t max_in_flight)
       : at_once_(std::min(kMostAtOnce, max_in_flight)) {}
   CreateLimiter(const CreateLimiter&) = delete;

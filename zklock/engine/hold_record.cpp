@@ -56,7 +56,7 @@ void HoldLimitTimer::stop() noexcept {
   scheduler_.cancel(std::exchange(end_timer_, {}));
 }
 
-// ---- HoldRecord --------------------------------------------------------------------------------------
+// ---- HoldRecord ---------------------------------------------------------------------------------
 
 HoldRecord::HoldRecord(EngineContext& context, const LockEventReporter& reporter, Terms terms,
                        std::function<void()> look)

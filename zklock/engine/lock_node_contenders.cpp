@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The contenders of a lock node: its local queue, and the reports to them.
-#include <algorithm>
 #include <cassert>
 #include <utility>
 #include <vector>

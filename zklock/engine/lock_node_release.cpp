@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "zklock/engine/contender.h"
 #include "zklock/engine/lock_node.h"
 
 namespace zklock::detail {

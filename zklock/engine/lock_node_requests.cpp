@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests by which a lock node carries out the effects of its machine.
+#include <cassert>
+
 #include "zklock/client/port/submit_then_get.h"
 #include "zklock/core/znode_data.h"
 #include "zklock/engine/lock_node.h"

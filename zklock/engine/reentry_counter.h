@@ -36,7 +36,7 @@ class ReentryCounter {
 
   /// Returns the number of the calling thread, which is not 0. Numbers are never reused.
   static std::uint64_t this_thread() noexcept;
-  /// Records that `thread` gets a count of the hold `record` by lock(). Does nothing while another
+  /// Records that `thread` gets a count of the hold of `record` by lock(). Does nothing while another
   /// thread uses this object. REQUIRES: that thread is in lock().
   void begin(std::uint64_t thread, std::shared_ptr<const HoldRecord> record) noexcept;
   /// Adds a nested count and returns true, if the calling thread uses this object and its hold is

@@ -67,14 +67,14 @@ def zk_owner_text(owner):
     return f"{int(owner['process_']):016x}-{int(owner['serial_'])}" + (f" {zk_text(name)}" if name is not None else "")
 
 
-def zk_state_of(grant, context):
+def zk_state_of(record, context):
     """Returns what Hold::state() would return, as far as the memory shows it."""
-    reason = int(zk_load(grant["loss_reason_"]))
+    reason = int(zk_load(record["loss_reason_"]))
     if reason >= 0:
         return f"lost ({zk_enumerator(gdb.Value(reason).cast(gdb.lookup_type('zklock::LossReason')))})"
-    if zk_load(grant["over_"]):
+    if zk_load(record["over_"]):
         return "released"
-    periods = zk_pointee(grant["terms_"]["lease"]), grant["limit_timer_"]["period_"]
+    periods = zk_pointee(record["terms_"]["lease"]), record["limit_timer_"]["period_"]
     end = min(int(zk_load(period["valid_until_"])["__d"]["__r"]) for period in periods)
     if end == -2**63:
         return "lost (the lease or the maximum hold time has ended)"
@@ -89,29 +89,29 @@ def zk_counts_of(contender, path_lock):
     counts = contender["ownership_"]["counts_"]["_M_elems"]
     counts = {zk_enumerator(gdb.Value(i).cast(kind)): int(counts[i]) for i in range(4)}
     nested = path_lock["reentry_counter_"]
-    grant = zk_pointee(nested["grant_"])
-    if grant is not None and grant.address == zk_pointee(contender["grant_"]).address:
+    record = zk_pointee(nested["record_"])
+    if record is not None and record.address == zk_pointee(contender["record_"]).address:
         counts["lock"] += int(nested["count_"])
     return ", ".join(f"{kind} {count}" for kind, count in counts.items() if count)
 
 
 def zk_contender_fields(contender):
     path_lock = zk_pointee(contender["path_"]).cast(gdb.lookup_type("zklock::detail::PathLock"))
-    node, grant = zk_pointee(contender["node_"]), zk_pointee(contender["grant_"])
+    node, record = zk_pointee(contender["node_"]), zk_pointee(contender["record_"])
     machine, holding = node["fsm_"], zk_pointee(node["holding_"])
     name = zk_text(machine["node_"]["name_"]["text"])
     if holding is not None and zk_enumerator(holding["downgrade"]["state_"]) == "reader":
         name = zk_text(holding["downgrade"]["name_"])
     waits = zk_enumerator(contender["ownership_"]["state_"])
-    yield "state", zk_state_of(grant, zk_pointee(path_lock["context_"])) if grant is not None else waits
+    yield "state", zk_state_of(record, zk_pointee(path_lock["context_"])) if record is not None else waits
     yield "owner", zk_owner_text(contender["reporter_"]["owner_"])
     yield "znode", f"{zk_text(path_lock['path_']['path_'])}/{name}" if name else "none yet"
-    if grant is None:
+    if record is None:
         yield "acquire_state", zk_enumerator(machine["state_"])
         return
-    token = grant["terms_"]["token"]
+    token = record["terms_"]["token"]
     yield "token", f"{int(token['zxid'])}.{int(token['grant_index'])}"
-    yield "permits", str(int(grant["terms_"]["permits"]))
+    yield "permits", str(int(record["terms_"]["permits"]))
     yield "counts", zk_counts_of(contender, path_lock)
 
 

@@ -112,6 +112,7 @@ TEST_F(SettingsTest, BlanksAroundTheDigest_AreDropped) {
 
 TEST(OuterLocks, NestedRun_IsRefused) {
   const std::string outer = held_with("", 812, "b:2,a:1/c", "/x");
+  EXPECT_EQ(outer, "812 a:1,b:2/c/x");
   EXPECT_NO_THROW((void)held_with(outer, 813, "a:1,b:2/c", "/y"));
   const std::string both = held_with(outer, 813, "a:1,b:2/c", "/y");
   for (const char* const path : {"/x", "/y"}) {

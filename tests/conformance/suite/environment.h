@@ -97,7 +97,7 @@ enum class EnvironmentKind {
   racing_simulation,  // requests are executed while threads run, and no time passes
 };
 
-// "OnServers" or "OnSimulation". CMakeLists.txt selects tests by this suffix.
+// "OnServers", "OnSimulation" or "OnRacingSimulation". CMakeLists.txt selects tests by this suffix.
 const char* name_of(EnvironmentKind environment);
 
 // Makes a environment of one ensemble, or of several independent ensembles.

@@ -59,8 +59,8 @@ const char* name_of(EnvironmentKind environment) {
   switch (environment) {
     case EnvironmentKind::servers:
     case EnvironmentKind::restartable_servers: return "OnServers";
-    case EnvironmentKind::simulation:
-    case EnvironmentKind::racing_simulation: return "OnSimulation";
+    case EnvironmentKind::simulation: return "OnSimulation";
+    case EnvironmentKind::racing_simulation: return "OnRacingSimulation";
   }
   return "?";
 }
@@ -120,7 +120,7 @@ Client& RealEnvironment::connect(std::chrono::milliseconds session_timeout) {
 }
 
 Client& RealEnvironment::connect_with(const std::function<void(ClientOptions&)>& edit) {
-  ClientOptions edited = options();
+  ClientOptions edited = client_options();
   edit(edited);
   return keep(Realm::connect(edited));
 }
@@ -190,8 +190,15 @@ void RealEnvironment::add_ephemerals(const std::string& path, std::string& names
 
 // ---- a real server that may be killed -----------------------------------------------------------
 
+ClientOptions RestartableEnvironment::client_options() const {
+  ClientOptions by_door = RealEnvironment::client_options();
+  by_door.hosts = hosts_by(door_);
+  return by_door;
+}
+
 void RestartableEnvironment::stop_servers() {
   if (server()->is_running()) server()->kill();
+  door_.refuse();
   check(comes([&] {
           return std::ranges::none_of(clients(), [](const auto& c) { return c->is_connected(); });
         }),
@@ -199,7 +206,7 @@ void RestartableEnvironment::stop_servers() {
 }
 
 void RestartableEnvironment::start_servers() {
-  start_behind(*door_, *server());
+  start_behind(door_, *server());
   check(comes([&] { return all_connected(); }), "clients have not come back");
   connect_raw_again();  // its connection broke too
 }

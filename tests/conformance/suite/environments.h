@@ -5,7 +5,6 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "conformance/suite/environment.h"
@@ -60,6 +59,8 @@ class RealEnvironment : public SingleEnvironment, private Realm {
 
  protected:
   RealEnvironment(const std::string& hosts, TestServer* server) : Realm(hosts), server_(server) {}
+  virtual ClientOptions client_options() const { return options(); }
+  std::string hosts_by(const FaultProxy& door) const { return door.hosts() + chroot_.path(); }
   TestServer* server() const { return server_; }
   void connect_raw_again() { raw_.reset(); }
 
@@ -74,16 +75,16 @@ class RealEnvironment : public SingleEnvironment, private Realm {
 class RestartableEnvironment : public RealEnvironment {
  public:
   RestartableEnvironment() : RestartableEnvironment(SharedServer::of_faults()) {}
+  ~RestartableEnvironment() override { close_all(); }  // before the door
   void stop_servers() override;
   void start_servers() override;
 
  private:
   explicit RestartableEnvironment(TestServer& server)
-      : RestartableEnvironment(server, std::make_unique<FaultProxy>(std::vector{server.port()})) {}
-  RestartableEnvironment(TestServer& server, std::unique_ptr<FaultProxy> door)
-      : RealEnvironment(door->hosts(), &server), door_(std::move(door)) {}
+      : RealEnvironment(server.hosts(), &server), door_({server.port()}) {}
+  ClientOptions client_options() const override;
 
-  const std::unique_ptr<FaultProxy> door_;  ///< see start_behind()
+  FaultProxy door_;  // see start_behind()
 };
 
 class SimulatedEnvironment : public SingleEnvironment {

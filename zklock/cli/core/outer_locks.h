@@ -10,7 +10,7 @@ namespace zklock::cli {
 /// refused.
 /// `held`: the present value. `pid`: the process that acquires the lock. The order of the servers
 /// in `hosts` does not matter.
-/// Throws: Failure with ExitCode::kData if the lock is among them.
+/// Throws: Failure with ExitCode::kData if `held` has the lock already.
 [[nodiscard]] std::string held_with(const std::string& held, int pid, const std::string& hosts,
                                     const std::string& path);
 

@@ -18,8 +18,7 @@
 
 namespace zklock::detail {
 
-/// The holds of the parts in one hold of a composite. That hold is valid while `needed` of them
-/// are.
+/// The parts of one CompositeHold. It is valid while the holds of `needed` parts are.
 ///
 /// Thread-safety: the const members, from any thread.
 class CompositeHoldRecord {
