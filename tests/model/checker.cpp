@@ -114,6 +114,7 @@ void Checker::granted(const Event& event) {
     check_queue(event, resource);
   }
   holds_[event.hold] = {.grant = event, .last_held = event.at, .taken = event.flag};
+  resource.grants.push_back(event.hold);
   resource.open.push_back(event.hold);
 }
 
@@ -229,10 +230,12 @@ void Checker::said_held(const Event& event) {
   if (held.taken || !held.open) return;
   // Finds the grants of other contenders while this process was stopped and the hold was not
   // queried.
-  for (const auto& [id, other] : holds_) {
+  const auto& grants = resources_[held.grant.resource].grants;
+  while (held.compared < grants.size()) {
+    const std::uint32_t id = grants[held.compared++];
+    const Held& other = holds_.at(id);
     const Event& grant = other.grant;
-    if (other.taken) continue;
-    if (grant.resource != held.grant.resource || grant.at <= held.grant.at) continue;
+    if (other.taken || grant.at <= held.grant.at) continue;
     if (grant.owner == held.grant.owner || !exclude(grant.access, held.grant.access)) continue;
     report(event, "I1",
            sentence(hash(event.hold), " says held, and ", hash(id), " was granted after it"));

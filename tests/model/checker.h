@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -67,6 +68,7 @@ class Checker {
     bool given_back = false;  ///< released while it was held
     bool taken = false;
     int notified = 0;
+    std::size_t compared = 0;  ///< how many of Resource::grants said_held() has seen
   };
   struct Call {
     Event wanted;
@@ -86,6 +88,7 @@ class Checker {
     FencingToken highest;            ///< highest granted
     FencingToken highest_exclusive;  ///< highest granted exclusively
     std::map<FencingToken, std::uint64_t> owners;
+    std::vector<std::uint32_t> grants;                      ///< holds, in the order of their grants
     std::vector<std::uint32_t> open;                        ///< holds
     std::vector<Contender> queue;                           ///< existing znodes
     std::vector<std::pair<Instant, std::int64_t>> numbers;  ///< permits
