@@ -92,6 +92,9 @@ class Realm {
 
   explicit Realm(const std::string& hosts) : chroot_(hosts) {}
 
+  // Returns the hosts of a client that connects by `proxy`.
+  std::string hosts_by(const FaultProxy& proxy) const { return proxy.hosts() + chroot_.path(); }
+
   ClientOptions options() const {
     ClientOptions options;
     options.hosts = chroot_.hosts();
@@ -196,7 +199,7 @@ class OwnServerTest : protected StartedServer, public LockTest {
   // Returns the options of a client that connects by `door`, and whose holds survive a restart.
   ClientOptions options_by(const FaultProxy& door) const {
     ClientOptions by_door = options();
-    by_door.hosts = door.hosts() + chroot_.path();
+    by_door.hosts = hosts_by(door);
     by_door.session_timeout = 60s;
     return by_door;
   }

@@ -32,7 +32,7 @@ TEST_F(ReleaseRequests, RequestTimesOutBeforeReply_LeavesNoMarker) {
   FaultProxy slow({SharedServer::server()->port()});
   slow.delay(50ms);
   ClientOptions behind = options();
-  behind.hosts = slow.hosts() + chroot_.path();
+  behind.hosts = hosts_by(slow);
   const auto requester = connect(behind);
   for (int round = 0; round < 3; ++round) {
     EXPECT_FALSE(request_release(*requester, kPath, {.node = node, .deadline = 20ms}));

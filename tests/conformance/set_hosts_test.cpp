@@ -25,10 +25,9 @@ namespace {
 // compare.
 class SetHosts : public OwnServerTest {
  protected:
-  std::string at(const FaultProxy& proxy) const { return proxy.hosts() + chroot_.path(); }
   std::unique_ptr<Client> client_at(const FaultProxy& proxy) const {
     ClientOptions settings = options();
-    settings.hosts = at(proxy);
+    settings.hosts = hosts_by(proxy);
     return connect(settings);
   }
 
@@ -44,7 +43,7 @@ TEST_F(SetHosts, ServerReplaced_SessionAndHoldSurvive) {
   Chronicle<ConnectionState> states;
   const auto subscription = client->add_listener([&](ConnectionState state) { states.add(state); });
 
-  client->set_hosts(at(new_));
+  client->set_hosts(hosts_by(new_));
   EXPECT_EQ(mutex.participants().size(), 1U);
   EXPECT_EQ(old_.connected_to(), 0U) << "a working server was left";
   old_.refuse();
@@ -56,7 +55,7 @@ TEST_F(SetHosts, ServerReplaced_SessionAndHoldSurvive) {
 
   // And back, by a list that has as many addresses.
   old_.accept();
-  client->set_hosts(at(old_));
+  client->set_hosts(hosts_by(old_));
   new_.refuse();
   ASSERT_TRUE(states.reaches(4));
   EXPECT_EQ(old_.connected_to(), 0U);
@@ -73,7 +72,7 @@ TEST_F(SetHosts, ServersAdded_ConnectionStays) {
   for (int i = 0; i < 12; ++i) all += "," + new_.hosts();
   for (int i = 0; i < 20; ++i) {
     client->set_hosts(all + chroot_.path());
-    client->set_hosts(at(old_));
+    client->set_hosts(hosts_by(old_));
   }
   ReentrantMutex mutex(*client, kPath);
   EXPECT_TRUE(static_cast<bool>(mutex.acquire()));
@@ -84,10 +83,10 @@ TEST_F(SetHosts, ServersAdded_ConnectionStays) {
 TEST_F(SetHosts, BeforeTheFirstConnection_ConnectsToTheNewServer) {
   old_.refuse();
   ClientOptions settings = options();
-  settings.hosts = at(old_);
+  settings.hosts = hosts_by(old_);
   Client client(settings);
   EXPECT_FALSE(client.wait_until_connected(200ms));
-  client.set_hosts(at(new_));
+  client.set_hosts(hosts_by(new_));
   EXPECT_TRUE(client.wait_until_connected(kTestTimeout));
   EXPECT_EQ(new_.connected_to(), 0U);
 }
@@ -101,16 +100,16 @@ TEST_F(SetHosts, BadList_ThrowsAndChangesNothing) {
             "set hosts: the connection string is empty [invalid_hosts]");
   EXPECT_EQ(refused("127.0.0.1" + chroot_.path()), Errc::invalid_hosts);
   EXPECT_EQ(refused(new_.hosts()), Errc::invalid_hosts) << "another chroot";
-  EXPECT_EQ(refused(at(new_) + "/below"), Errc::invalid_hosts);
+  EXPECT_EQ(refused(hosts_by(new_) + "/below"), Errc::invalid_hosts);
   old_.break_connections();
   EXPECT_TRUE(eventually([&] { return old_.connected_to() == 0U; }, kTestTimeout));
   EXPECT_TRUE(client->wait_until_connected(kTestTimeout));
   EXPECT_EQ(new_.connected_to(), std::nullopt);
-  client->set_hosts(at(new_));
+  client->set_hosts(hosts_by(new_));
   client->close();
-  EXPECT_EQ(refused(at(new_)), Errc::closed);
+  EXPECT_EQ(refused(hosts_by(new_)), Errc::closed);
   const std::string closed = error_text_of([&] { return client->wait_until_connected(0ms); });
-  EXPECT_TRUE(closed.starts_with("connect " + at(new_) + ": ")) << closed;
+  EXPECT_TRUE(closed.starts_with("connect " + hosts_by(new_) + ": ")) << closed;
 }
 
 // The name begins with Quorum, because the test starts four servers.

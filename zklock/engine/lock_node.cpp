@@ -11,7 +11,6 @@
 namespace zklock::detail {
 
 using core::AcquireState;
-using core::Status;
 namespace request = client::request;
 
 std::shared_ptr<LockNode> LockNode::for_contender(const std::shared_ptr<PathLock>& path,

@@ -129,7 +129,7 @@ Client& RealEnvironment::connect_slowly(std::chrono::milliseconds delay) {
   if (server_ == nullptr) return connect(SuiteEnvironment::kSessionTimeout);
   FaultProxy& slow = slow_networks_.emplace_back(std::vector{server_->port()});
   slow.delay(delay);
-  return connect_with([&](ClientOptions& edited) { edited.hosts = slow.hosts() + chroot_.path(); });
+  return connect_with([&](ClientOptions& edited) { edited.hosts = hosts_by(slow); });
 }
 
 void RealEnvironment::create(const std::string& path) {

@@ -60,7 +60,7 @@ class RealEnvironment : public SingleEnvironment, private Realm {
  protected:
   RealEnvironment(const std::string& hosts, TestServer* server) : Realm(hosts), server_(server) {}
   virtual ClientOptions client_options() const { return options(); }
-  std::string hosts_by(const FaultProxy& door) const { return door.hosts() + chroot_.path(); }
+  using Realm::hosts_by;
   TestServer* server() const { return server_; }
   void connect_raw_again() { raw_.reset(); }
 
