@@ -17,9 +17,9 @@
 # - tsan: built as dev, with ThreadSanitizer, without the command. Runs the unit, simulation,
 #   conformance and integration tests that have several threads.
 # - gcc: g++, with a shared and optimized library, warnings as errors and no precompiled headers.
-#   Runs walks, fork(), a minute of chaos, and the budget of a lock. Runs the suite over every class
-#   on simulated servers, Curator and Kazoo on one path, and the page in Chromium. Also examples,
-#   packaging, and clang-tidy of the library and the command.
+#   Runs walks, fork(), a minute of chaos, and the budget of a lock. Runs Curator and Kazoo on one
+#   path, and the page in Chromium. Also examples, packaging, and clang-tidy of the library and the
+#   command.
 #
 # --all: asan, tsan and gcc, which also run what dev runs.
 # --packages: only tests/packages/run.sh, which installs and uses the Debian packages in a clean
@@ -35,7 +35,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 all_phases=(asan tsan gcc)
-of_gcc='^(simulation|walk|interop|fork|chaos|budget|example|packaging|tidy|page)$'
+of_gcc='^(walk|interop|fork|chaos|budget|example|packaging|tidy|page)$'
 case "${1-}" in
   "") phases=(dev) ;;
   --all) phases=("${all_phases[@]}") ;;

@@ -127,7 +127,7 @@ class Differential : public ::testing::Test {
     return in_words(script, outcome);
   }
 
-  const std::uint64_t scripts_ = setting("ZKLOCK_DIFFERENTIAL_SCRIPTS", 600);
+  const std::uint64_t scripts_ = setting("ZKLOCK_DIFFERENTIAL_SCRIPTS", 300);
   const std::uint64_t first_ = setting("ZKLOCK_DIFFERENTIAL_SEED", 1);
   // A sixth of the scripts has an /end: a third of those for each distance. 60 more are for
   // shrinking.

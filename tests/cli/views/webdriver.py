@@ -32,7 +32,7 @@ class Browser:
             self._base = f"http://127.0.0.1:{port}"
             options = {"binary": shutil.which("chromium"), "args": [*FLAGS, f"--user-data-dir={self._profile}"]}
             answer = self._call("POST", "/session", {"capabilities": {"alwaysMatch": {
-                "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}}})
+                "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
             self._base += f"/session/{answer['sessionId']}"
         except BaseException:
             self.__exit__()
@@ -89,8 +89,8 @@ class Browser:
     def devtools(self, command, **parameters):
         return self._call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
 
-    def log(self, kind="browser"):
-        return self._call("POST", "/se/log", {"type": kind})
+    def log(self):
+        return self._call("POST", "/se/log", {"type": "browser"})
 
     def screenshot(self, file):
         with open(file, "wb") as picture:
