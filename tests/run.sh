@@ -12,8 +12,8 @@
 #   everything.
 # - asan: built as dev, with AddressSanitizer and UndefinedBehaviorSanitizer (for the code outside the
 #   tests; without its checks of null, alignment and virtual calls). Runs short fuzzing, and what dev
-#   runs except the page in Chromium. The suite runs each class with one of asan and tsan on real
-#   servers, and with the other one on simulated servers.
+#   runs except the page in Chromium and the tests with three servers each. The suite runs each class
+#   with one of asan and tsan on real servers, and with the other one on simulated servers.
 # - tsan: built as dev, with ThreadSanitizer, without the command. Runs the unit, simulation,
 #   conformance and integration tests that have several threads.
 # - gcc: g++, with a shared and optimized library, warnings as errors and no precompiled headers.
@@ -101,7 +101,7 @@ run_phase() {
   local phase=$1 compiler=clang++ selection=() build=("build/$1")
   case "$phase" in
     dev) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|cli_hosts)$') ;;
-    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|page)$') ;;
+    asan) selection=(--label-exclude '^(walk|long|chaos|tidy|interop|packaging|page|ensemble)$') ;;
     tsan) selection=(--label-regex '^(unit|simulation|conformance|integration)$') ;;
     gcc)
       compiler=g++

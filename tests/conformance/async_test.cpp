@@ -182,8 +182,9 @@ Task<Hold> acquire(ReentrantMutex& mutex, AcquireOptions options) {
 
 // ---- the forms of the options -------------------------------------------------------------------
 
-Task<Hold> acquire_until(ReentrantMutex& mutex, std::stop_source& stop) {
-  Hold hold = co_await mutex.co_acquire(kTestTimeout, stop.get_token());
+// Without a deadline, so that only the stop ends the wait.
+Task<Hold> acquire_or_stop(ReentrantMutex& mutex, std::stop_source& stop) {
+  Hold hold = co_await mutex.co_acquire(Deadline::never(), stop.get_token());
   co_return std::move(hold);
 }
 
@@ -244,7 +245,7 @@ TEST_F(Coroutine, EveryFormOfEveryClass_IsGranted) {
 TEST_F(Coroutine, StopWhileItWaits_GivesAnEmptyHold) {
   const Hold blocking = mutex_.acquire();
   std::stop_source stop;
-  auto stopped = acquire_until(mutex_, stop);
+  auto stopped = acquire_or_stop(mutex_, stop);
   ASSERT_TRUE(reaches_nodes(2));
   stop.request_stop();
   EXPECT_FALSE(static_cast<bool>(get(stopped.result)));

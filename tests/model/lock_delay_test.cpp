@@ -199,6 +199,19 @@ TEST_F(LockDelayKinds, ReadersOfOneClient_WaitForOneDelay) {
   EXPECT_TRUE(is_granted(one) && is_granted(two));
 }
 
+// A mutex keeps its znode. Its owner only reads from then on, so the next contender waits for no
+// delay.
+TEST_F(LockDelayKinds, MutexDowngraded_MarkerIsDeleted) {
+  auto writing = delayed(kDelay);
+  writing.owner = Owner::unique();
+  const auto writer = granted(0, writing);
+  granted(0, LockWorld::to_read(writing.owner));
+  EXPECT_EQ(markers(), 1U);
+  lock_.release(writer);
+  run();
+  EXPECT_EQ(markers(), 0U);
+}
+
 // The downgrade and the delete of the marker are one transaction. With two, readers could wait for
 // a marker without a delay.
 TEST_F(LockDelayKinds, Downgrade_DeletesMarkerInOneTransaction) {

@@ -71,6 +71,13 @@ TEST_F(LimitedLogTest, TenThousandLosses_WriteElevenLines) {
   EXPECT_EQ(lines_.back(), "lock /7: lost");
 }
 
+TEST_F(LimitedLogTest, OneLineOmitted_IsReported) {
+  for (int i = 0; i < 11; ++i) lose(i);
+  lock_.world().run_for(10s);
+  ASSERT_EQ(lines_.size(), 11U);
+  EXPECT_EQ(lines_[10], "lock /10: 1 more hold was lost, the last here");
+}
+
 TEST_F(LimitedLogTest, Order_IsThatOfTheCalls) {
   bool added = false;
   on_line_ = [&] {  // as another thread would, while a line is written

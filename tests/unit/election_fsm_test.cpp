@@ -18,6 +18,16 @@ TEST(ElectionFsm, WithdrawnWithoutATurn_DoesNotContend) {
             (ElectionEffects{ElectionEffect::release}));
 }
 
+// The candidate contends for one leadership, and has not led yet.
+TEST(ElectionFsm, FunctionNotRun_ContendsAgain) {
+  ElectionFsm fsm(false);
+  fsm.contend();
+  fsm.on_granted(fsm.attempt());
+  EXPECT_EQ(
+      fsm.on_finished(fsm.attempt(), LeaderEnd::not_run),
+      (ElectionEffects{ElectionEffect::stop, ElectionEffect::release, ElectionEffect::contend}));
+}
+
 TEST(ElectionFsm, SeveralRequestsWhileLeading_LastDecides) {
   enum class Event { contend, lost, withdraw, interrupt };
   const auto after = [](bool again, const std::vector<Event>& said) {

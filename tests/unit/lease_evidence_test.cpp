@@ -142,6 +142,23 @@ TEST(LeaseEvidence, SlowReply_KeepsTheEarlierEvidence) {
   }
 }
 
+// A round trip longer than T/24 reveals a pause. It and what is sent soon after it count from the
+// last operation that was answered T/24 before them.
+TEST(LeaseEvidence, SlowReply_CountsFromTheOperationBeforeIt) {
+  for (const Duration since : {Duration{}, kT / 20}) {
+    Line line;
+    for (int i = 0; i < 30; ++i) {
+      line.idle(kT / 10);
+      line.operation();
+    }
+    line.idle(since);
+    const Duration counted = since > kT / 24 ? since : since + kT / 10;
+    const Duration takes = kT / 20;
+    EXPECT_EQ(line.operation(takes), kT * 2 / 3 - counted) << since.count();
+    EXPECT_EQ(line.operation(), kT * 2 / 3 - takes - since) << since.count();
+  }
+}
+
 TEST(LeaseEvidence, AttemptInTheFuture_CountsFromNow) {
   const Instant now(seconds(100));
   const LeaseEvidence evidence(kT, now + kT, now);

@@ -71,8 +71,8 @@ TEST(ZnodeName, NearMissOfARow_IsNoContender) {
            "_c_lock-", "_c_-lock-", "_c_0a1b-lock-", kUuid + "-lock-", "_c_" + kUuid + "lock-",
            "_c_" + kUuid + "-", "_c_" + kUuid + "-Lock-", "_c_" + kUuid + "--lock-",
            "_c_" + kUuid + "0-lock-", "_c_" + kUuid.substr(1) + "-lock-", "x_c_" + kUuid + "-lock-",
-           "c_" + kUuid + "-lock-", "_c_" + kUuid + "-xlock-",
-           "_c_0a1b2c3d4-e5f-6789-abcd-ef0123456789-lock-",
+           "c_" + kUuid + "-lock-", "_d_" + kUuid + "-lock-", "_c_" + kUuid + "-xlock-",
+           "_c_" + kUuid + "xlock-", "_c_0a1b2c3d4-e5f-6789-abcd-ef0123456789-lock-",
            "_c_0a1b2c3d-4e5f-6789-abcd_ef0123456789-lock-",
            "_c_0a1b2c3d-4e5f-6789-abcd-ef012345678g-lock-",
            // Curator's other recipes, and its protection with Kazoo's marker.
